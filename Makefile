@@ -1,0 +1,32 @@
+# The words a newcomer needs: make demo, make test. Everything installs itself into .venv.
+PYTHON ?= python3
+BIN := .venv/bin
+export OMP_WAIT_POLICY ?= PASSIVE
+export PIP_DISABLE_PIP_VERSION_CHECK ?= 1
+
+.PHONY: demo test check test-slow bench clean
+
+demo: .venv/ready
+	$(BIN)/distpu demo
+
+test: check
+	$(BIN)/python -m pytest
+
+check: .venv/ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test-slow: .venv/ready
+	$(BIN)/python -m pytest -m slow
+
+bench: .venv/ready
+	$(BIN)/python tools/bench.py
+
+.venv/ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet -c constraints.txt -e '.[dev]'
+	touch $@
+
+clean:
+	rm -rf .venv runs .pytest_cache .mypy_cache .ruff_cache
