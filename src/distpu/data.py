@@ -1,0 +1,95 @@
+"""PU data as tensors, batches of it, and drawing a PU set from a labelled one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Rows of one step. The index lets a method keep something per row without touching the loop."""
+
+    index: Tensor  # (b,) row numbers in the data
+    x: Tensor  # (b, ...) float
+    s: Tensor  # (b,) 1 labelled positive, 0 unlabelled
+
+
+@dataclass(frozen=True)
+class PUData:
+    """All rows on one device; a batch is an index."""
+
+    x: Tensor  # (n, ...) as the user gave them: uint8 images stay uint8, the network scales them
+    s: Tensor  # (n,) float: 1 labelled positive, 0 unlabelled
+    prior: float  # share of positives among the unlabelled rows
+
+    def __len__(self) -> int:
+        return len(self.s)
+
+    def __getitem__(self, index: Tensor) -> Batch:
+        # float before Mixup; mixing and the network's (affine) scaling commute, so the order does not matter
+        return Batch(index, self.x.index_select(0, index).float(), self.s.index_select(0, index))
+
+    def to(self, device: torch.device | str) -> PUData:
+        return PUData(self.x.to(device), self.s.to(device), self.prior)
+
+
+def mean_where(values: Tensor, mask: Tensor) -> Tensor:
+    """Mean of the values where mask holds; 0 when it holds nowhere. Static shapes, no device sync."""
+    mask = mask.to(values.dtype)
+    return (values * mask).sum() / mask.sum().clamp(min=1)
+
+
+SCENARIOS = ("case-control", "single-set")
+
+
+def draw_pu(
+    y: ArrayLike, labelled: int, scenario: str = "case-control", seed: int = 0
+) -> tuple[np.ndarray, np.ndarray]:
+    """Hide the labels of a labelled set: `labelled` positives, drawn with the seed, stay known.
+
+    Returns row numbers and PU labels `(index, s)`: train on `X[index], s`; `y[index]` is the truth.
+
+    scenario="case-control"  the drawn positives also remain among the unlabelled rows, as the paper does it:
+                             the original row is marked, a copy of it is appended as unlabelled
+    scenario="single-set"    they are taken out of the unlabelled rows, as in a user's own table
+    """
+    y = np.asarray(y)
+    positives = np.flatnonzero(y == 1)
+    if scenario not in SCENARIOS:
+        raise ValueError(f"scenario={scenario!r} is not known; use one of {', '.join(map(repr, SCENARIOS))}")
+    if not 1 <= labelled <= len(positives):
+        raise ValueError(
+            f"labelled={labelled} must lie between 1 and the {len(positives)} positives there are (y == 1)"
+        )
+    chosen = np.random.default_rng(seed).choice(positives, labelled, replace=False)
+    index = np.arange(len(y))
+    if scenario == "case-control":
+        index = np.concatenate([index, chosen])
+    s = np.zeros(len(index), dtype=np.int64)
+    s[chosen] = 1
+    if not (s == 0).any():
+        raise ValueError(f"labelled={labelled} leaves no unlabelled row; label fewer positives")
+    return index, s
+
+
+def unlabelled_prior(population: float, n_labelled: int, n_unlabelled: int) -> float:
+    """Share of positives among the unlabelled rows, when the labelled positives were taken out of a population.
+
+    `prior` means the unlabelled rows' own share everywhere in distpu. A share known for the population, labelled
+    rows included, becomes that share here: (population * n - n_labelled) / n_unlabelled.
+    """
+    prior = (population * (n_labelled + n_unlabelled) - n_labelled) / n_unlabelled
+    if not 0 < prior < 1:
+        raise ValueError(
+            f"population={population} with {n_labelled} labelled and {n_unlabelled} unlabelled rows gives a "
+            f"share of {prior:.4g} among the unlabelled; it must lie strictly between 0 and 1"
+        )
+    return prior

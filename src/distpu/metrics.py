@@ -1,0 +1,38 @@
+"""Metrics with true labels, and metrics that need no negatives."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def evaluate(y: np.ndarray, z: np.ndarray) -> dict[str, float]:
+    """The paper's six, as fractions: y true labels 0/1, z logits (positive where z >= 0)."""
+    from sklearn.metrics import (
+        average_precision_score,
+        f1_score,
+        precision_score,
+        recall_score,
+        roc_auc_score,
+    )
+
+    predicted = (z >= 0).astype(int)
+    return {
+        "accuracy": float((predicted == y).mean()),
+        "precision": float(precision_score(y, predicted, zero_division=0)),
+        "recall": float(recall_score(y, predicted, zero_division=0)),
+        "f1": float(f1_score(y, predicted, zero_division=0)),
+        "auc": float(roc_auc_score(y, z)),
+        "ap": float(average_precision_score(y, z)),
+    }
+
+
+def pu_accuracy(s: np.ndarray, z: np.ndarray, prior: float) -> float:
+    """Accuracy on the unlabelled population, estimated without negatives: 2 prior P_P(z >= 0) + P_U(z < 0) - prior."""
+    return float(2 * prior * (z[s == 1] >= 0).mean() + (z[s == 0] < 0).mean() - prior)
+
+
+def pu_auc(s: np.ndarray, z: np.ndarray) -> float:
+    """AUC of labelled against unlabelled rows: needs no prior, and orders models as the true AUC does."""
+    from sklearn.metrics import roc_auc_score
+
+    return float(roc_auc_score(s, z))

@@ -1,0 +1,245 @@
+"""The papers' networks. Each is built from the shape of one row and returns logits of shape (n,)."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import math
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+Shape = tuple[int, ...]
+IMAGENET_MEAN, IMAGENET_STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+
+
+def _kaiming(net: nn.Module) -> nn.Module:
+    for layer in net.modules():
+        if isinstance(layer, (nn.Conv2d, nn.Linear)):
+            nn.init.kaiming_normal_(layer.weight)
+            if layer.bias is not None:
+                nn.init.zeros_(layer.bias)
+    return net
+
+
+def mlp(shape: Shape, width: int = 300) -> nn.Module:
+    """The paper's "6-layer MLP" for F-MNIST: four hidden layers with BatchNorm; 507,901 parameters for 784 inputs."""
+    sizes = [math.prod(shape)] + [width] * 4
+    layers: list[nn.Module] = [nn.Flatten()]
+    for n_in, n_out in zip(sizes, sizes[1:], strict=False):
+        layers += [nn.Linear(n_in, n_out, bias=False), nn.BatchNorm1d(n_out), nn.ReLU()]
+    return _kaiming(nn.Sequential(*layers, nn.Linear(width, 1)))
+
+
+def cnn13(shape: Shape) -> nn.Module:
+    """The paper's "13-layer CNN" for CIFAR-10: 9 convolutions, 3 linear layers; 3,015,255 parameters at 3x32x32."""
+    channels, height, width = shape
+    plan = [
+        (96, 3, 1),
+        (96, 3, 1),
+        (96, 3, 2),
+        (192, 3, 1),
+        (192, 3, 1),
+        (192, 3, 2),
+        (192, 3, 1),
+        (192, 1, 1),
+        (10, 1, 1),
+    ]
+    layers: list[nn.Module] = []
+    for out, kernel, stride in plan:
+        layers += [nn.Conv2d(channels, out, kernel, stride, kernel // 2), nn.BatchNorm2d(out), nn.ReLU()]
+        channels = out
+    flat = 10 * math.ceil(height / 4) * math.ceil(width / 4)
+    head = [
+        nn.Flatten(),
+        nn.Linear(flat, 1000),
+        nn.ReLU(),
+        nn.Linear(1000, 1000),
+        nn.ReLU(),
+        nn.Linear(1000, 1),
+    ]
+    return _kaiming(nn.Sequential(*layers, *head))
+
+
+class Bottleneck(nn.Module):
+    def __init__(self, n_in: int, width: int, stride: int):
+        super().__init__()
+        n_out = 4 * width
+        self.conv1, self.bn1 = nn.Conv2d(n_in, width, 1, bias=False), nn.BatchNorm2d(width)
+        self.conv2, self.bn2 = nn.Conv2d(width, width, 3, stride, 1, bias=False), nn.BatchNorm2d(width)
+        self.conv3, self.bn3 = nn.Conv2d(width, n_out, 1, bias=False), nn.BatchNorm2d(n_out)
+        self.relu = nn.ReLU(inplace=True)
+        self.downsample: nn.Module | None = None
+        if stride != 1 or n_in != n_out:
+            self.downsample = nn.Sequential(nn.Conv2d(n_in, n_out, 1, stride, bias=False), nn.BatchNorm2d(n_out))
+
+    def forward(self, x: Tensor) -> Tensor:
+        shortcut = x if self.downsample is None else self.downsample(x)
+        x = self.relu(self.bn1(self.conv1(x)))
+        x = self.relu(self.bn2(self.conv2(x)))
+        return self.relu(self.bn3(self.conv3(x)) + shortcut)
+
+
+class ResNet50(nn.Module):
+    """ResNet-50 with one output. Parameter names equal torchvision's, so its published weights load (less `fc`)."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv1, self.bn1 = nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.BatchNorm2d(64)
+        self.relu, self.maxpool = nn.ReLU(inplace=True), nn.MaxPool2d(3, 2, 1)
+        self.layer1, n = self._layer(64, 64, 3, 1), 256
+        self.layer2, n = self._layer(n, 128, 4, 2), 512
+        self.layer3, n = self._layer(n, 256, 6, 2), 1024
+        self.layer4, n = self._layer(n, 512, 3, 2), 2048
+        self.avgpool, self.fc = nn.AdaptiveAvgPool2d(1), nn.Linear(n, 1)
+        for layer in self.modules():
+            if isinstance(layer, nn.Conv2d):
+                nn.init.kaiming_normal_(layer.weight, mode="fan_out", nonlinearity="relu")
+
+    @staticmethod
+    def _layer(n_in: int, width: int, blocks: int, stride: int) -> nn.Sequential:
+        rest = [Bottleneck(4 * width, width, 1) for _ in range(blocks - 1)]
+        return nn.Sequential(Bottleneck(n_in, width, stride), *rest)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = x.expand(-1, 3, -1, -1)  # grey images have one channel, the published weights want three
+        x = self.maxpool(self.relu(self.bn1(self.conv1(x))))
+        x = self.layer4(self.layer3(self.layer2(self.layer1(x))))
+        return self.fc(self.avgpool(x).flatten(1))
+
+
+def resnet50(shape: Shape) -> nn.Module:
+    return ResNet50()
+
+
+NETWORKS: dict[str, Callable[[Shape], nn.Module]] = {"mlp": mlp, "cnn-13": cnn13, "resnet-50": resnet50}
+NEEDS_IMAGES = {"cnn-13": (1, 3, 4), "resnet-50": (1, 3)}  # network -> channels it takes
+
+
+def auto_network(shape: Shape) -> str:
+    """The network the paper takes for such rows: tables and small grey images mlp, small colour images cnn-13."""
+    if len(shape) == 1 or (shape[0] == 1 and max(shape[1:]) <= 48):
+        return "mlp"
+    return "cnn-13" if max(shape[1:]) <= 48 else "resnet-50"
+
+
+class Network(nn.Module):
+    """A body behind its own input scaling, so that a saved model is complete; logits come out as (n,)."""
+
+    mean: Tensor
+    scale: Tensor
+
+    def __init__(self, body: nn.Module, mean: Tensor, scale: Tensor):
+        super().__init__()
+        self.body = body
+        self.register_buffer("mean", mean)
+        self.register_buffer("scale", scale)
+
+    def forward(self, x: Tensor) -> Tensor:
+        z = self.body((x.float() - self.mean) / self.scale)
+        if z.numel() != len(x):
+            raise ValueError(
+                f"the network returns {tuple(z.shape)} for {len(x)} rows; it must return one logit per row, "
+                f"shape (n,) or (n, 1)"
+            )
+        return z.reshape(len(x))
+
+
+def body(network: str | Callable[..., nn.Module], shape: Shape) -> nn.Module:
+    """A fresh body: a known name, "auto", or the user's callable (called with the row shape if it takes one)."""
+    if callable(network):
+        takes_shape = any(
+            p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+            for p in inspect.signature(network).parameters.values()
+        )
+        made = network(shape) if takes_shape else network()
+        if not isinstance(made, nn.Module):
+            raise ValueError(f"network={network!r} returned {type(made).__name__}; it must return a torch.nn.Module")
+        return made
+    return NETWORKS[_known(network, shape)](shape)
+
+
+def check(network: str | Callable[..., nn.Module], scaling: str, shape: Shape) -> None:
+    """Refuse a network or a scaling that cannot take rows of such a shape."""
+    name = None if callable(network) else _known(network, shape)
+    if scaling == "imagenet" and not _takes_imagenet(name, shape):
+        raise ValueError(f"scaling='imagenet' takes images with 3 channels, rows have shape {shape}; use 'auto'")
+
+
+def _takes_imagenet(name: str | None, shape: Shape) -> bool:
+    """Three channels; or one, which the three constants turn into three, as resnet-50 wants them."""
+    return len(shape) == 3 and (shape[0] == 3 or (shape[0] == 1 and name == "resnet-50"))
+
+
+def _known(network: str, shape: Shape) -> str:
+    name = auto_network(shape) if network == "auto" else network
+    if name not in NETWORKS:
+        near = difflib.get_close_matches(str(name), NETWORKS, 1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        raise ValueError(
+            f"network={name!r} is not known; {hint}use 'auto', {', '.join(map(repr, NETWORKS))} or a callable"
+        )
+    channels = NEEDS_IMAGES.get(name)
+    if channels and (len(shape) != 3 or shape[0] not in channels):
+        raise ValueError(f"network={name!r} takes images with {channels} channels, rows have shape {shape}; use 'mlp'")
+    return name
+
+
+SCALINGS = ("auto", "standard", "imagenet", "unit", "none")
+
+
+def scaling_constants(
+    scaling: str, x: Tensor, network: str | Callable[..., nn.Module] = "auto"
+) -> tuple[Tensor, Tensor]:
+    """(mean, scale) that a Network subtracts and divides by.
+
+    standard  columns (tables) or channels (images) to mean 0, standard deviation 1 over the training rows
+    imagenet  x / 255, then ImageNet's mean and deviation per channel, as the paper does for CIFAR-10 and Alzheimer
+    unit      x / 255
+    none      as it is: the paper's public code feeds F-MNIST as raw 0..255
+    """
+    images, bytes_ = x.dim() == 4, x.dtype == torch.uint8
+    if scaling == "auto":
+        shape = tuple(x.shape[1:])
+        name = auto_network(shape) if network == "auto" else None if callable(network) else network
+        if images and bytes_ and auto_network(shape) == "mlp":
+            scaling = "none"
+        else:
+            scaling = "imagenet" if images and bytes_ and _takes_imagenet(name, shape) else "standard"
+    if scaling == "imagenet":
+        mean, std = torch.tensor(IMAGENET_MEAN), torch.tensor(IMAGENET_STD)
+        return 255 * mean.view(3, 1, 1), 255 * std.view(3, 1, 1)
+    if scaling == "standard":
+        axes = (0, 2, 3) if images else (0,)
+        count = x.numel() / (x.shape[1])
+        chunks = x.split(2**16)  # in double, but never the whole table at once
+        mean = torch.stack([c.double().sum(axes) for c in chunks]).sum(0) / count
+        column = mean.view(-1, 1, 1) if images else mean
+        var = torch.stack([(c.double() - column).square().sum(axes) for c in chunks]).sum(0) / count
+        std = var.sqrt().view_as(column)
+        std = torch.where(std > 1e-12 * column.abs(), std, torch.ones_like(std))  # a constant column: 0, not NaN
+        return column.float(), std.float()
+    return torch.zeros(()), torch.tensor(255.0 if scaling == "unit" else 1.0)
+
+
+@torch.no_grad()
+def logits(model: nn.Module, x: Tensor, device: torch.device | str | None = None) -> Tensor:
+    """Logits of all rows, in eval mode, in chunks of one fixed size.
+
+    The last chunk is padded with zero rows: a matrix product of another shape rounds differently, and a row's score
+    must not depend on the rows it is scored with.
+    """
+    device = torch.device(device) if device is not None else x.device
+    limit = 2**18 if device.type == "cpu" else 2**24  # one row alone costs a whole chunk, so small ones on the CPU
+    size = 2 ** int(math.log2(min(max(limit // math.prod(x.shape[1:]), 1), 256 if device.type == "cpu" else 8192)))
+    training, out = model.training, torch.empty(len(x), device=device)
+    model.eval()
+    for start in range(0, len(x), size):
+        part = x[start : start + size].to(device)
+        n = len(part)
+        if n < size:
+            part = torch.cat([part, part.new_zeros(size - n, *part.shape[1:])])
+        out[start : start + n] = model(part)[:n]
+    model.train(training)
+    return out

@@ -1,0 +1,74 @@
+"""What methods share: risks, entropy, Mixup, memories. Pure functions of tensors, and modules for what has state."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import softplus
+
+from .data import mean_where
+
+
+def sigmoid_loss(z: Tensor) -> Tensor:
+    """Margin loss l(z) = sigma(-z)."""
+    return torch.sigmoid(-z)
+
+
+def logistic_loss(z: Tensor) -> Tensor:
+    """Margin loss l(z) = log(1 + exp(-z))."""
+    return softplus(-z)
+
+
+def double_hinge_loss(z: Tensor) -> Tensor:
+    """Margin loss l(z) = max(-z, max(0, 1/2 - z/2)): convex, and l(z) - l(-z) = -z."""
+    return torch.maximum(-z, (0.5 - 0.5 * z).clamp(min=0))
+
+
+LOSSES = {"sigmoid": sigmoid_loss, "logistic": logistic_loss, "double-hinge": double_hinge_loss}
+
+
+def pu_risks(z: Tensor, s: Tensor, prior: float, loss: str = "sigmoid") -> tuple[Tensor, Tensor]:
+    """(R_p, R_n): R_p = prior E_P[l(z)],  R_n = E_U[l(-z)] - prior E_P[l(-z)]."""
+    l, P, U = LOSSES[loss], s == 1, s == 0  # noqa: E741
+    return prior * mean_where(l(z), P), mean_where(l(-z), U) - prior * mean_where(l(-z), P)
+
+
+def binary_entropy(z: Tensor) -> Tensor:
+    """H(p) = -p log p - (1-p) log(1-p) of p = sigma(z), from the logit: no log of 0."""
+    p = torch.sigmoid(z)
+    return p * softplus(-z) + (1 - p) * softplus(z)
+
+
+def reads_as(value: Tensor, slope: Tensor) -> Tensor:
+    """One tensor with the value of one expression and the gradient of another."""
+    return slope + (value - slope).detach()
+
+
+def mixup(x: Tensor, y: Tensor, alpha: float, fold: bool = False) -> tuple[Tensor, Tensor]:
+    """Rows and targets mixed with those of a random partner; one weight and one permutation per batch.
+
+    lam ~ Beta(alpha, alpha);  x' = lam x + (1-lam) x[perm],  y' likewise.  fold: lam <- max(lam, 1-lam).
+    Cross-entropy is linear in its target, so lam BCE(p, y) + (1-lam) BCE(p, y[perm]) = BCE(p, y').
+    """
+    a = torch.full((), alpha, device=x.device)
+    lam = torch.distributions.Beta(a, a, validate_args=False).sample()
+    if fold:
+        lam = torch.maximum(lam, 1 - lam)
+    partner = torch.randperm(len(x), device=x.device)
+    return lam * x + (1 - lam) * x[partner], lam * y + (1 - lam) * y[partner]
+
+
+class Memory(nn.Module):
+    """One number per row that outlives its batch, such as a pseudo-label."""
+
+    values: Tensor
+
+    def __init__(self, values: Tensor):
+        super().__init__()
+        self.register_buffer("values", values.detach().clone())
+
+    def forward(self, index: Tensor) -> Tensor:
+        return self.values[index]
+
+    def remember(self, index: Tensor, values: Tensor) -> None:
+        self.values[index] = values.detach()

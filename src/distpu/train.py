@@ -1,0 +1,119 @@
+"""The only training loop. Methods call it; it knows none of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from .data import Batch, PUData
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How one stage is trained: Adam, with a cosine from lr to floor * lr, stepped once an epoch."""
+
+    epochs: int
+    lr: float = 5e-4
+    weight_decay: float = 5e-3  # coupled L2 on every parameter
+    batch_size: int = 256
+    floor: float = 0.0
+    period: int | None = None  # length of the cosine in epochs; the stage's own length when None
+    sampling: str = "mixed"
+
+    def rate(self, epoch: int) -> float:
+        cosine = (1 + math.cos(math.pi * epoch / (self.period or self.epochs))) / 2
+        return self.lr * (self.floor + (1 - self.floor) * cosine)
+
+    def optimizer(self, model: nn.Module) -> torch.optim.Optimizer:
+        parameters = [p for p in model.parameters() if p.requires_grad]
+        return torch.optim.Adam(parameters, self.lr, weight_decay=self.weight_decay, fused=True)
+
+
+class Objective(nn.Module):
+    """What a stage minimises. What must outlive a batch is a buffer: then a killed run resumes by itself."""
+
+    def rows(self, s: Tensor) -> Tensor:
+        """Numbers of the rows that the next epoch visits: all, unless a method says otherwise."""
+        return torch.arange(len(s), device=s.device)
+
+    def forward(self, model: nn.Module, batch: Batch, progress: Tensor) -> dict[str, Tensor]:
+        """Named terms, which the loop sums and logs. progress = epoch / epochs, in [0, 1)."""
+        raise NotImplementedError
+
+
+class Risk(Objective):
+    """An objective without state: one term, a function of the batch's logits and labels."""
+
+    def __init__(self, name: str, risk: Callable[[Tensor, Tensor], Tensor]):
+        super().__init__()
+        self.name, self.risk = name, risk
+
+    def forward(self, model: nn.Module, batch: Batch, progress: Tensor) -> dict[str, Tensor]:
+        return {self.name: self.risk(model(batch.x), batch.s)}
+
+
+@dataclass(frozen=True)
+class Epoch:
+    number: int  # counted from 0
+    of: int
+    lr: float
+    terms: dict[str, float]  # mean over the epoch's batches
+
+
+def _cut(order: Tensor, batch_size: int) -> Tensor:
+    """(steps, size) batches of one equal size <= batch_size. The few rows left over differ from epoch to epoch.
+
+    One shape for all: no last batch of a single row, which BatchNorm cannot take, and a step that can be captured.
+    """
+    steps = math.ceil(len(order) / batch_size)
+    size = len(order) // steps
+    return order[: steps * size].view(steps, size)
+
+
+def mixed(rows: Tensor, s: Tensor, batch_size: int) -> Tensor:
+    """Plain shuffle: the number of labelled rows in a batch is left to chance, as in the public code."""
+    return _cut(rows[torch.randperm(len(rows), device=rows.device)], batch_size)
+
+
+def stratified(rows: Tensor, s: Tensor, batch_size: int) -> Tensor:
+    """Shuffle in which the labelled rows lie at even distances: every batch gets its share, give or take one."""
+    rows = rows[torch.randperm(len(rows), device=rows.device)]
+    labelled = s[rows] == 1
+    rank = torch.where(labelled, labelled.cumsum(0), (~labelled).cumsum(0))
+    share = torch.where(labelled, labelled.sum(), (~labelled).sum())
+    return _cut(rows[torch.argsort((rank - 0.5) / share, stable=True)], batch_size)
+
+
+SAMPLINGS = {"mixed": mixed, "stratified": stratified}
+
+
+def epochs(
+    model: nn.Module,
+    objective: Objective,
+    data: PUData,
+    recipe: Recipe,
+    optimizer: torch.optim.Optimizer,
+    first: int = 0,
+) -> Iterator[Epoch]:
+    """Train; hand the caller each epoch as it ends. The caller's for-body is what other loops call callbacks."""
+    for number in range(first, recipe.epochs):
+        model.train()
+        objective.train()
+        for group in optimizer.param_groups:
+            group["lr"] = recipe.rate(number)
+        progress = torch.tensor(number / recipe.epochs, device=data.s.device)
+        batches = SAMPLINGS[recipe.sampling](objective.rows(data.s), data.s, recipe.batch_size)
+        sums = torch.zeros((), device=data.s.device)
+        for index in batches:
+            terms = objective(model, data[index], progress)
+            values = torch.stack([*terms.values()])
+            optimizer.zero_grad()
+            values.sum().backward()
+            optimizer.step()
+            sums = sums + values.detach()  # read once an epoch: no host sync in between
+        means = (sums / len(batches)).tolist()
+        yield Epoch(number, recipe.epochs, recipe.rate(number), dict(zip(terms, means, strict=True)))

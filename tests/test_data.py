@@ -1,0 +1,83 @@
+import numpy as np
+import pytest
+import torch
+
+from distpu import draw_pu, unlabelled_prior
+from distpu.data import PUData, mean_where
+from distpu.train import SAMPLINGS
+
+y = np.array([1, 0, 1, 1, 0, 0, 0, 1, 1, 0])
+
+
+def test_case_control_keeps_the_labelled_rows_among_the_unlabelled():
+    index, s = draw_pu(y, labelled=3, seed=4)
+    assert len(index) == 13 and s.sum() == 3
+    assert (y[index][s == 1] == 1).all()
+    assert sorted(index[s == 0]) == list(range(10))  # the unlabelled rows are the whole set
+    assert y[index][s == 0].mean() == y.mean()
+    assert set(index[10:]) == set(np.flatnonzero(s))  # the marked row is the original, its copy is appended
+
+
+def test_single_set_takes_them_out():
+    index, s = draw_pu(y, labelled=3, scenario="single-set", seed=4)
+    assert index.tolist() == list(range(10)) and s.sum() == 3
+    assert y[s == 0].mean() == unlabelled_prior(y.mean(), 3, 7) == pytest.approx(2 / 7)
+
+
+def test_a_seed_repeats_its_draw():
+    draws = [draw_pu(y, 3, seed=seed)[1].tolist() for seed in (0, 0, 1, 2, 3)]
+    assert draws[0] == draws[1] and len({tuple(d) for d in draws}) > 1
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"labelled": 0}, "labelled=0 must lie between 1 and the 5 positives"),
+        ({"labelled": 6}, "labelled=6 must lie between 1 and the 5 positives"),
+        ({"labelled": 1, "scenario": "both"}, "scenario='both' is not known"),
+    ],
+)
+def test_impossible_draws(settings, message):
+    with pytest.raises(ValueError, match=message):
+        draw_pu(y, **settings)
+    with pytest.raises(ValueError, match="no unlabelled row"):
+        draw_pu([1, 1], 2, "single-set")
+
+
+def test_an_impossible_population_share():
+    with pytest.raises(ValueError, match="must lie strictly between 0 and 1"):
+        unlabelled_prior(0.1, 20, 80)
+
+
+def test_mean_where():
+    values = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    assert mean_where(values, torch.tensor([True, False, True])) == 2
+    empty = mean_where(values, torch.zeros(3, dtype=torch.bool))
+    assert empty == 0 and torch.equal(torch.autograd.grad(empty, values)[0], torch.zeros(3))
+
+
+def test_a_batch_is_an_index():
+    data = PUData(torch.arange(12, dtype=torch.uint8).view(6, 2), torch.tensor([1.0, 0, 0, 1, 0, 0]), 0.3)
+    batch = data[torch.tensor([3, 0])]
+    assert batch.x.dtype == torch.float32 and batch.x.tolist() == [[6, 7], [0, 1]]
+    assert batch.s.tolist() == [1, 1] and batch.index.tolist() == [3, 0]
+
+
+@pytest.mark.parametrize("name", SAMPLINGS)
+@pytest.mark.parametrize(("n", "size"), [(1000, 64), (65, 64), (10, 64), (129, 2)])
+def test_batches_are_equal_in_size_and_repeat_no_row(name, n, size):
+    s = (torch.arange(n) < n // 10).float()
+    torch.manual_seed(0)
+    a, b = (SAMPLINGS[name](torch.arange(n), s, size) for _ in range(2))
+    assert a.shape[1] <= size and a.numel() > n - len(a)  # fewer rows are left out than there are batches
+    assert a.flatten().unique().numel() == a.numel()
+    assert not torch.equal(a, b)
+
+
+def test_stratified_batches_share_the_labelled_rows_evenly():
+    s = (torch.arange(60500) < 500).float()
+    torch.manual_seed(0)
+    labelled = s[SAMPLINGS["stratified"](torch.arange(60500), s, 256)].sum(1)
+    assert labelled.min() >= 2 and labelled.max() <= 3
+    mixed = s[SAMPLINGS["mixed"](torch.arange(60500), s, 256)].sum(1)
+    assert (mixed == 0).float().mean() > 0.05  # the public code's batches: about one in eight has none
