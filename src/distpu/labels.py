@@ -1,0 +1,101 @@
+"""The labels a user may pass, read once at the border: y -> (s, classes)."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.utils import column_or_1d
+from sklearn.utils.multiclass import type_of_target
+
+USE = "use 1 for labelled positives and 0 for unlabelled rows"
+
+
+def read_labels(y: Any, pos_label: Any = None) -> tuple[np.ndarray, np.ndarray]:
+    """PU labels s (1 labelled positive, 0 unlabelled) and classes = [unlabelled value, positive value].
+
+    Accepted: {1, 0}, {1, -1}, booleans, a value and missing (NaN, None, null), or two values with `pos_label`.
+    The positive is always the second class, so predict_proba[:, 1] is its probability whatever the values are.
+    """
+    y = column_or_1d(_plain(y), warn=True)
+    if y.dtype.kind == "f" and np.isinf(y).any():
+        raise ValueError("Input y contains infinity or a value too large for dtype('float64').")
+    missing = pd.isna(y)
+    values = _unique(y[~missing])
+    if missing.any() and len(values) == 1:
+        if pos_label is None and values[0] in (0, -1):
+            raise ValueError(f"y holds only {values[0]} and missing values, no labelled positive; {USE}")
+        if pos_label is not None and pos_label != values[0]:
+            raise ValueError(f"pos_label={pos_label!r} is not in y, which holds {values[0]!r} and missing values")
+        return (~missing).astype(np.int64), _classes_beside_missing(values[0])
+    if missing.any() and not len(values):
+        raise ValueError(f"y holds missing values only, no labelled positive; {USE}")
+    if missing.any():
+        raise ValueError(
+            f"Input y contains NaN: {missing.sum()} missing labels beside {len(values)} values; missing may stand for "
+            f"unlabelled beside one other value only; {USE}"
+        )
+    if len(values) > 2:
+        kind = type_of_target(y)
+        if kind.startswith("continuous"):
+            raise ValueError(f"Unknown label type: {kind}. y holds {len(values)} different numbers; {USE}")
+        shown = ", ".join(map(str, values[:5])) + (", ..." if len(values) > 5 else "")
+        raise ValueError(
+            f"Only binary classification is supported. The type of the target is {kind}: "
+            f"y holds {len(values)} values ({shown}); {USE}"
+        )
+    if len(values) < 2:
+        if not len(values):
+            raise ValueError(f"y is empty; {USE}")
+        lacks = "labelled positive" if values[0] in (0, -1) else "unlabelled row"
+        raise ValueError(f"y holds only one class, {values[0]}, so there is no {lacks}; {USE}")
+    positive = _positive(values, pos_label)
+    classes = values if positive == values[1] else values[::-1]
+    return (y == positive).astype(np.int64), classes
+
+
+def _plain(y: Any) -> np.ndarray:
+    if hasattr(y, "detach"):  # torch
+        y = y.detach().cpu().numpy()
+    elif hasattr(y, "to_numpy"):  # pandas, polars: nulls become NaN or None
+        y = y.to_numpy()
+    y = np.asarray(y)
+    if y.dtype == object:  # numbers beside None are numbers beside NaN
+        present = y[~pd.isna(y)]
+        if len(present) and all(isinstance(v, (bool, np.bool_)) for v in present.flat):
+            return y if len(present) < y.size else y.astype(bool)
+        if len(present) and all(isinstance(v, (int, float, np.number)) for v in present.flat):
+            return y.astype(float) if len(present) < y.size else np.array(y.tolist())
+    return y
+
+
+def _unique(y: np.ndarray) -> np.ndarray:
+    try:
+        return np.unique(y)
+    except TypeError:
+        kinds = sorted({type(v).__name__ for v in y})
+        raise ValueError(f"y mixes values of types {', '.join(kinds)}; {USE}") from None
+
+
+def _classes_beside_missing(positive: Any) -> np.ndarray:
+    """Names for {a value, missing}: a prediction cannot be 'missing', so the other class gets a name of its own."""
+    if isinstance(positive, (bool, np.bool_, int, float, np.number)):
+        return np.array([0, 1]) if positive == 1 else np.array([int(positive == 0), positive])
+    return np.array([f"not {positive}", str(positive)])
+
+
+def _positive(values: np.ndarray, pos_label: Any) -> Any:
+    if pos_label is not None:
+        if pos_label not in values.tolist():
+            raise ValueError(f"pos_label={pos_label!r} is not in y, which holds {values[0]!r} and {values[1]!r}")
+        return pos_label
+    if values.tolist() not in ([0, 1], [-1, 1], [False, True]):
+        warnings.warn(
+            f"y holds {values[0]!r} and {values[1]!r}; taking {values[1]!r} for the labelled positives "
+            f"(pos_label={values[0]!r} would take the other)",
+            UserWarning,
+            stacklevel=4,
+        )
+    return values[1]
