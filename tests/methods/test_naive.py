@@ -1,0 +1,32 @@
+import torch
+from torch.nn.functional import binary_cross_entropy_with_logits as bce
+
+from distpu.methods.naive import RandomNegatives
+from fixture import close
+
+s = torch.tensor([1.0] * 20 + [0.0] * 180)
+
+
+def test_cross_entropy_of_labelled_against_drawn_rows():
+    z = torch.tensor([2, 0.5, -1, 1.5, -0.5, -2], dtype=torch.float64)
+    close(bce(z, torch.tensor([1.0, 1, 1, 0, 0, 0], dtype=torch.float64)), 0.7027808260, 1e-10)
+
+
+def draws(redraw, ratio=1.0, seed=0):
+    torch.manual_seed(seed)
+    objective = RandomNegatives(s, ratio, redraw)
+    return [objective.rows(s).tolist() for _ in range(3)]
+
+
+def test_drawn_rows_are_unlabelled_without_repeats_and_as_many_as_asked():
+    for ratio, size in ((1.0, 20), (1.5, 30), (100.0, 180)):
+        for rows in draws(True, ratio):
+            assert rows[:20] == list(range(20))
+            assert len(rows) == 20 + size and len(set(rows)) == len(rows) and min(rows[20:]) >= 20
+
+
+def test_redrawn_each_epoch_or_fixed_and_repeatable():
+    a = draws(True)
+    assert a[0] != a[1] and a == draws(True) and a != draws(True, seed=1)
+    b = draws(False)
+    assert b[0] == b[1] == b[2]

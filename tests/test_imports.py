@@ -1,0 +1,62 @@
+"""Imports point one way, and heavy ones come late."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SRC = Path(__file__).parents[1] / "src/distpu"
+MAY_IMPORT = {  # module -> distpu modules it may import; within functions too
+    "data": set(),
+    "nets": set(),
+    "datasets": set(),
+    "metrics": set(),
+    "labels": set(),
+    "prior": set(),
+    "checkpoint": set(),
+    "parts": {"data"},
+    "train": {"data"},
+    "run": {"checkpoint", "nets", "train", "data"},
+    "estimator": {"checkpoint", "nets", "run", "data", "labels", "prior", "train", "methods"},  # methods: in load()
+    "methods": {"nets", "data", "estimator", "parts", "run", "train", "prior"},
+    "bench": {"checkpoint", "metrics", "data", "datasets", "estimator", "labels", "methods"},
+    "plots": {"checkpoint", "run"},
+    "commands": {"bench", "checkpoint", "datasets", "estimator", "labels", "methods", "plots"},
+    "cli": {"commands", "datasets"},
+}
+
+
+def imported(path):
+    """distpu modules that a file imports, by their first name."""
+    depth = len(path.relative_to(SRC).parts)
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.level == depth:
+            yield from [node.module.split(".")[0]] if node.module else [alias.name for alias in node.names]
+
+
+@pytest.mark.parametrize("path", sorted(SRC.rglob("*.py")), ids=lambda p: str(p.relative_to(SRC)))
+def test_imports_point_one_way(path):
+    module = path.relative_to(SRC).parts[0].removesuffix(".py")
+    if module in ("__init__", "__main__"):
+        return
+    assert module in MAY_IMPORT, f"add {module} to the table above, and say what it may import"
+    assert set(imported(path)) - {"__version__"} <= MAY_IMPORT[module]
+
+
+@pytest.mark.parametrize("statement", ["import distpu", "import distpu.cli", "import distpu.datasets"])
+def test_importing_pulls_in_nothing_heavy(statement):
+    heavy = "{'torch', 'sklearn', 'pandas', 'scipy', 'matplotlib', 'pyarrow'}"
+    code = f"import sys; {statement}; print(sorted({heavy} & set(sys.modules)))"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
+
+
+def test_public_names():
+    import distpu
+
+    assert {name: getattr(distpu, name).__name__ for name in distpu.__all__ if name != "METHODS"}
+    assert set(distpu.METHODS) and set(distpu.__all__) <= set(dir(distpu))
+    with pytest.raises(AttributeError, match="no attribute 'DistPUU'"):
+        _ = distpu.DistPUU
