@@ -1,0 +1,65 @@
+"""Figures, drawn from run folders only."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from . import checkpoint
+from .run import read_log
+
+NAMES = {"dist-pu": "Dist-PU", "nnpu": "nnPU", "upu": "uPU", "naive": "naive"}
+KINDS = (  # rows of a histogram: label, test on (s, y), colour
+    ("labelled positives", lambda s, y: s == 1, "#1b7837"),
+    ("unlabelled, truly positive", lambda s, y: (s == 0) & (y == 1), "#5aae61"),
+    ("unlabelled, truly negative", lambda s, y: (s == 0) & (y == 0), "#9970ab"),
+)
+COLOURS = {"dist-pu": "#b2182b", "nnpu": "#2166ac", "upu": "#92c5de", "naive": "#878787"}
+
+
+def demo(runs: list[Path], path: Path) -> Path:
+    """Score histograms of each run, and the share predicted positive over the epochs against the true prior."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(4.2 * (len(runs) + 1), 3.8), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots(1, len(runs) + 1)
+    for axis, run in zip(axes, runs, strict=False):
+        _histogram(axis, run)
+    axes[0].set_ylabel("share of the rows of a kind")
+    axes[0].legend(loc="upper center", fontsize=8, frameon=False)
+    _priors(axes[-1], runs)
+    figure.savefig(path, dpi=130)
+    return path
+
+
+def _histogram(axis, run: Path) -> None:
+    result = checkpoint.read_json(run / "result.json")
+    with np.load(run / "scores.npz", allow_pickle=False) as file:
+        score, s, y = file["score"], file["s"], file["y"]
+    bins = np.linspace(0, 1, 21)
+    for label, rows, colour in KINDS:
+        chosen = score[rows(s, y)]
+        weights = np.full(len(chosen), 1 / max(1, len(chosen)))
+        axis.hist(chosen, bins, weights=weights, alpha=0.55, color=colour, label=f"{label} ({len(chosen)})")
+    axis.axvline(0.5, color="black", linewidth=0.8, linestyle=":")
+    axis.set(xlim=(0, 1), ylim=(0, 1), xlabel="predicted probability, training rows")
+    axis.set_title(f"{_name(result['method'])}: test accuracy {result['accuracy']:.1%}", fontsize=11)
+
+
+def _priors(axis, runs: list[Path]) -> None:
+    for run in runs:
+        result, log = checkpoint.read_json(run / "result.json"), list(read_log(run / "metrics.jsonl"))
+        method = result["method"]
+        shares = [row["predicted_prior"] for row in log]
+        axis.plot(range(1, len(shares) + 1), shares, color=COLOURS.get(method), label=_name(method))
+    axis.axhline(result["true_prior"], color="black", linestyle="--", label=f"true prior {result['true_prior']:.3f}")
+    axis.set(ylim=(0, 1), xlabel="epoch", title="unlabelled rows predicted positive")
+    axis.title.set_fontsize(11)
+    axis.legend(fontsize=8, frameon=False)
+
+
+def _name(method: str) -> str:
+    return NAMES.get(method, method)
