@@ -3,8 +3,8 @@ import pytest
 import torch
 
 from distpu import draw_pu, unlabelled_prior
-from distpu.data import PUData, mean_where
-from distpu.train import SAMPLINGS
+from distpu.data import PUData, folds, mean_where
+from distpu.train import SAMPLINGS, Recipe
 
 y = np.array([1, 0, 1, 1, 0, 0, 0, 1, 1, 0])
 
@@ -49,6 +49,17 @@ def test_an_impossible_population_share():
         unlabelled_prior(0.1, 20, 80)
 
 
+def test_copies_of_a_row_share_a_fold():
+    random = np.random.default_rng(0)
+    x = random.normal(size=(100, 3)).astype(np.float32)
+    x = np.concatenate([x, x[:20]])
+    s = np.concatenate([np.zeros(100), np.ones(20)])
+    fold = folds(x, s, 5, seed=0)
+    assert (fold[:20] == fold[100:]).all()
+    assert [int(s[fold == k].sum()) for k in range(5)] == [4] * 5
+    assert np.bincount(fold[20:100]).tolist() == [16] * 5
+
+
 def test_mean_where():
     values = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
     assert mean_where(values, torch.tensor([True, False, True])) == 2
@@ -68,16 +79,27 @@ def test_a_batch_is_an_index():
 def test_batches_are_equal_in_size_and_repeat_no_row(name, n, size):
     s = (torch.arange(n) < n // 10).float()
     torch.manual_seed(0)
-    a, b = (SAMPLINGS[name](torch.arange(n), s, size) for _ in range(2))
-    assert a.shape[1] <= size and a.numel() > n - len(a)  # fewer rows are left out than there are batches
-    assert a.flatten().unique().numel() == a.numel()
+    a, b = (SAMPLINGS[name](torch.arange(n), s, Recipe(1, batch_size=size, labelled=1)) for _ in range(2))
+    assert a.shape[1] <= size
+    once = a.flatten() if name != "paired" else a[:, 1:].flatten()  # paired batches: labelled rows come first
+    assert once.unique().numel() == once.numel() > n - (n // 10) * (name == "paired") - len(a)
     assert not torch.equal(a, b)
 
 
 def test_stratified_batches_share_the_labelled_rows_evenly():
     s = (torch.arange(60500) < 500).float()
     torch.manual_seed(0)
-    labelled = s[SAMPLINGS["stratified"](torch.arange(60500), s, 256)].sum(1)
+    labelled = s[SAMPLINGS["stratified"](torch.arange(60500), s, Recipe(1))].sum(1)
     assert labelled.min() >= 2 and labelled.max() <= 3
-    mixed = s[SAMPLINGS["mixed"](torch.arange(60500), s, 256)].sum(1)
+    mixed = s[SAMPLINGS["mixed"](torch.arange(60500), s, Recipe(1))].sum(1)
     assert (mixed == 0).float().mean() > 0.05  # the public code's batches: about one in eight has none
+
+
+def test_paired_batches_hold_as_many_labelled_rows_as_asked():
+    s = (torch.arange(1000) < 30).float()
+    torch.manual_seed(0)
+    batches = SAMPLINGS["paired"](torch.arange(1000), s, Recipe(1, batch_size=144, labelled=16))
+    assert (s[batches].sum(1) == 16).all()
+    labelled = torch.bincount(batches[s[batches] == 1])
+    assert labelled.max() - labelled[:30].min() <= 1  # in turn
+    assert (s[batches[:, 16:]] == 0).all() and batches[:, 16:].unique().numel() == batches[:, 16:].numel()

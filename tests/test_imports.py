@@ -14,7 +14,7 @@ MAY_IMPORT = {  # module -> distpu modules it may import; within functions too
     "datasets": set(),
     "metrics": set(),
     "labels": set(),
-    "prior": set(),
+    "prior": {"data"},
     "checkpoint": set(),
     "parts": {"data"},
     "train": {"data"},

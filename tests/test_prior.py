@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from distpu import prior
-from distpu.prior import _folds, bbe, estimate_prior, out_of_fold_scores
+from distpu.prior import bbe, estimate_prior, out_of_fold_scores
 
 
 def test_bbe_on_the_specifications_scores():
@@ -21,17 +21,6 @@ def test_bbe_by_a_naive_loop():
         if q_p > 0:
             bounds.append(((q_u + 1.01 * eps) / q_p, q_u / q_p))
     assert bbe(z_p, z_u) == pytest.approx(min(1, min(bounds)[1]))
-
-
-def test_copies_of_a_row_share_a_fold():
-    random = np.random.default_rng(0)
-    x = random.normal(size=(100, 3)).astype(np.float32)
-    x = np.concatenate([x, x[:20]])
-    s = np.concatenate([np.zeros(100), np.ones(20)])
-    fold = _folds(x, s, 5, random)
-    assert (fold[:20] == fold[100:]).all()
-    assert [int(s[fold == k].sum()) for k in range(5)] == [4] * 5
-    assert np.bincount(fold[20:100]).tolist() == [16] * 5
 
 
 @pytest.mark.parametrize("share", [0.1, 0.4, 0.7])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import time
+from collections.abc import Iterable
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -37,19 +38,19 @@ DEMO: dict[str, dict[str, Any]] = {
 
 
 def make(method: str, settings: dict[str, Any]) -> PUClassifier:
-    """A classifier by name, with the nearest name where method or setting is not known."""
+    """A classifier by name, its settings checked; with the nearest name where method or setting is not known."""
     if method not in METHODS:
-        raise ValueError(f"method {method!r} is not known{_near(method, METHODS)} (distpu methods lists all)")
+        raise ValueError(f"method {method!r} is not known{near(method, METHODS)} (distpu methods lists all)")
     known = [f.name for f in fields(METHODS[method])]
     for name in settings:
         if name not in known:
-            raise ValueError(
-                f"{method} has no setting {name!r}{_near(name, known)} (distpu methods {method} lists all)"
-            )
-    return METHODS[method](**settings)
+            raise ValueError(f"{method} has no setting {name!r}{near(name, known)} (distpu methods {method} lists all)")
+    classifier = METHODS[method](**settings)
+    classifier._check_parameters()
+    return classifier
 
 
-def _near(name: str, known: Any) -> str:
+def near(name: str, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(name, list(known), 1)
     return f"; did you mean {close[0]!r}?" if close else ""
 

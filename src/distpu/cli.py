@@ -1,4 +1,4 @@
-"""The command line: parses, calls one function, prints. Heavy imports happen inside the commands."""
+"""The command line: parses, calls one function. Heavy imports happen inside the commands."""
 
 from __future__ import annotations
 
@@ -8,107 +8,174 @@ from typing import Annotated, Any
 
 import typer
 
-app = typer.Typer(
-    help="Learn from positive and unlabelled data: a few known positives, a pile of unlabelled rows, no negatives.\n\n"
-    "Start with  distpu demo,  or with your own table:  distpu fit table.csv --label fraud",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-)
+from . import __version__
 
-DataRoot = Annotated[Path | None, typer.Option(help="Folder with the data sets (else $DISTPU_DATA, then the cache).")]
-Seed = Annotated[int, typer.Option(help="Seed of the draw of labelled rows and of training.")]
+app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+DataRoot = Annotated[
+    Path | None, typer.Option(metavar="DIR", help="Folder with the data sets (else $DISTPU_DATA, then the cache).")
+]
 
 
 def main() -> None:
     """Run the command line; a user's mistake is one line on stderr and exit code 2."""
     import warnings
 
-    warnings.showwarning = lambda message, *_, **__: print(f"distpu: {message}", file=sys.stderr)
-    try:
-        app()
-    except (ValueError, OSError, FloatingPointError) as error:
-        print(f"distpu: {' '.join(str(error).split())}", file=sys.stderr)
-        sys.exit(2)
-    except KeyboardInterrupt:
-        print("distpu: stopped; the same command goes on where it was", file=sys.stderr)
-        sys.exit(130)
+    with warnings.catch_warnings():
+        warnings.showwarning = lambda message, *_, **__: _say(message)
+        try:
+            code = app(standalone_mode=False)
+        except (KeyboardInterrupt, typer.Abort):
+            code = 130
+        except OSError as error:
+            code = _mistake(f"{error.filename}: {error.strerror}" if error.filename else error)
+        except (ValueError, FloatingPointError) as error:
+            code = _mistake(error)
+        except Exception as error:
+            if not hasattr(
+                error, "format_message"
+            ):  # typer's own errors; where their class lives changes with versions
+                raise
+            path = getattr(getattr(error, "ctx", None), "command_path", "distpu")
+            code = _mistake(f"{error.format_message().rstrip('.')} ({path} --help shows how)")
+    if code == 130:
+        _say("stopped; the same command goes on where it was")
+    sys.exit(code)
+
+
+def _say(what: object) -> None:
+    print(f"distpu: {' '.join(str(what).split())}", file=sys.stderr)
+
+
+def _mistake(what: object) -> int:
+    _say(what)
+    return 2
+
+
+@app.callback(invoke_without_command=True)
+def start(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False,
+) -> None:
+    """Learn from positive and unlabelled data: some known positives, a pile of unlabelled rows, no negatives.
+
+    See it work:
+
+        distpu demo
+
+    Your own table, in which column 'fraud' is 1 for known cases and empty elsewhere:
+
+        distpu fit table.csv --label fraud
+    """
+    if version:
+        print(f"distpu {__version__}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        print(context.get_help())
 
 
 @app.command()
 def fit(
-    data: Annotated[str, typer.Argument(help="A data set's name (distpu data) or a .csv, .parquet or .npz file.")],
-    method: Annotated[str, typer.Option(help="The method, by name (distpu methods).")] = "dist-pu",
+    data: Annotated[
+        str, typer.Argument(metavar="DATA", help="A data set's name (distpu data) or a .csv, .parquet or .npz file.")
+    ],
+    method: Annotated[str, typer.Option(metavar="NAME", help="The method (distpu methods).")] = "dist-pu",
     label: Annotated[
-        str | None, typer.Option(help="Label column of a file: 1 = known positive, 0 or empty = unlabelled.")
+        str | None,
+        typer.Option(metavar="COLUMN", help="Files: the label column; 1 = known positive, 0 or empty = unlabelled."),
     ] = None,
     positive: Annotated[
-        str | None, typer.Option(help="The label value that marks known positives, when it is not 1.")
+        str | None,
+        typer.Option(metavar="VALUE", help="Files: the label value of known positives, when it is not 1."),
     ] = None,
-    labelled: Annotated[int | None, typer.Option(help="Named data sets: how many positives stay labelled.")] = None,
+    labelled: Annotated[
+        int | None, typer.Option(metavar="N", help="Named data sets: how many positives stay labelled.")
+    ] = None,
     prior: Annotated[
         str | None,
         typer.Option(
+            metavar="P",
             help="Share of positives among the unlabelled rows: a number, 'auto' "
-            "(estimate it; default for files) or 'true' (named data sets only; their default)."
+            "(estimate it; default for files) or 'true' (named data sets only; their default).",
         ),
-    ] = None,  # fmt: skip
+    ] = None,
     scenario: Annotated[
         str,
         typer.Option(
+            metavar="NAME",
             help="Named data sets: labelled rows stay among the unlabelled (case-control, "
-            "the paper's protocol) or are taken out (single-set)."
+            "the paper's protocol) or are taken out (single-set).",
         ),
-    ] = "case-control",  # fmt: skip
-    seed: Seed = 0,
+    ] = "case-control",
+    seed: Annotated[
+        int, typer.Option(metavar="S", min=0, help="Seed of the draw of labelled rows and of training.")
+    ] = 0,
     folder: Annotated[
-        Path | None, typer.Option(help="Run folder. A killed run goes on there; a finished one is kept.")
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Run folder, else runs/DATA-METHOD-seedS. A killed run goes on there; a finished one is kept.",
+        ),
     ] = None,
     settings: Annotated[
-        list[str] | None, typer.Option("--set", help="A setting of the method, field=value; repeatable.")
+        list[str] | None,
+        typer.Option("--set", metavar="FIELD=VALUE", help="A setting of the method (distpu methods NAME); repeatable."),
     ] = None,
     data_root: DataRoot = None,
 ) -> None:
-    """Train on a data set by name, or on your own file.
+    """Train on your own file, or on a data set by name.
 
-    Example, a table whose column 'fraud' holds 1 for known cases and nothing elsewhere:
+    A table whose column 'fraud' is 1 for known cases and 0 or empty elsewhere; all other columns are numbers:
 
         distpu fit transactions.csv --label fraud
 
-    Example, the paper's Fashion-MNIST protocol with a short schedule:
+    A column that says 'yes' for known cases:
 
-        distpu fit fashion-mnist --labelled 500 --set warm_up_epochs=3 --set epochs=15
+        distpu fit customers.parquet --label bought --positive yes
+
+    The paper's Fashion-MNIST protocol, with a short schedule:
+
+        distpu fit fashion-mnist --labelled 500 --set epochs=15
     """
     from . import commands, datasets
 
     values = _settings(settings)
     if data in datasets.NAMES:
+        if label is not None or positive is not None:
+            raise ValueError(f"--label and --positive are for files; {data} is a data set whose labels are known")
         folder = folder or Path("runs") / f"{data}-{method}-seed{seed}"
         commands.fit_named(data, data_root, method, folder, labelled, scenario, _prior(prior, "true"), seed, values)
-    else:
-        if prior == "true":
-            raise ValueError("prior='true' is for named data sets, whose labels are known; give a number or 'auto'")
-        folder = folder or Path("runs") / f"{Path(data).stem}-{method}-seed{seed}"
-        values = {"prior": _prior(prior, "auto"), "random_state": seed, **values}
-        commands.fit_file(data, label, positive, method, folder, values)
+        return
+    commands.check_file(data)
+    if labelled is not None or scenario != "case-control":
+        raise ValueError("--labelled and --scenario are for named data sets; in a file the label column says it all")
+    if prior == "true":
+        raise ValueError("--prior true is for named data sets, whose labels are known; give a number or 'auto'")
+    folder = folder or Path("runs") / f"{Path(data).stem}-{method}-seed{seed}"
+    values = {"prior": _prior(prior, "auto"), "random_state": seed, **values}
+    commands.fit_file(data, label, positive, method, folder, values)
 
 
 @app.command()
 def predict(
-    folder: Annotated[Path, typer.Argument(help="A finished run folder.")],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A finished run folder.")],
     data: Annotated[
-        str, typer.Argument(help="A file with the columns the model was trained on, or a data set's name.")
+        str,
+        typer.Argument(
+            metavar="DATA",
+            help="A file with the columns the model was trained on, in any order and beside others, "
+            "or a data set's name (its test rows).",
+        ),
     ],
     out: Annotated[
         Path | None,
-        typer.Option(help="Where to write row, probability, positive; standard output if absent."),
+        typer.Option(metavar="FILE", help="Where to write row, probability, positive; else to standard output."),
     ] = None,
     data_root: DataRoot = None,
 ) -> None:
     """Score new rows with a trained model.
 
-    Example:
+    A line per row: its number (0 is the first), its probability of being positive, and 1 where that is at least 0.5:
 
         distpu predict runs/transactions-dist-pu-seed0 new.csv --out scores.csv
     """
@@ -119,16 +186,26 @@ def predict(
 
 @app.command()
 def demo(
-    folder: Annotated[Path, typer.Option(help="Where the run folders and the picture go.")] = Path("runs/demo"),
-    seeds: Annotated[int, typer.Option(help="Repeat with this many seeds; the table shows mean and deviation.")] = 1,
+    folder: Annotated[Path, typer.Option(metavar="DIR", help="Where the run folders and the picture go.")] = Path(
+        "runs/demo"
+    ),
+    seeds: Annotated[
+        int,
+        typer.Option(metavar="N", min=1, help="Repeat with this many seeds; the table shows mean and deviation."),
+    ] = 1,
     prior: Annotated[
-        str, typer.Option(help="'auto' estimates the prior, 'true' gives the real one, or a number.")
+        str, typer.Option(metavar="P", help="'auto' estimates the prior, 'true' gives the real one, or a number.")
     ] = "auto",
     fresh: Annotated[bool, typer.Option("--fresh", help="Train again even if the folders are finished.")] = False,
 ) -> None:
-    """Watch Dist-PU, nnPU and the naive baseline learn even digits from 100 labelled ones. Under two minutes.
+    """Watch three methods learn from 100 labelled digits.
 
-    Example:
+    Dist-PU, nnPU and the naive baseline tell even digits from odd ones, knowing 100 even ones and no odd one. Under
+    two minutes; ends with a table and a picture.
+
+        distpu demo
+
+    The same over five draws of the labelled digits:
 
         distpu demo --seeds 5
     """
@@ -140,12 +217,12 @@ def demo(
 @app.command()
 def methods(
     name: Annotated[
-        str | None, typer.Argument(help="One method: its paper, what it assumes, all its settings.")
+        str | None, typer.Argument(metavar="NAME", help="One method: its paper, its equations, all its settings.")
     ] = None,
 ) -> None:
     """List the methods, or show one with its settings.
 
-    Example:
+    Any of the settings can be given to fit, as --set FIELD=VALUE:
 
         distpu methods dist-pu
     """
@@ -156,9 +233,9 @@ def methods(
 
 @app.command("data")
 def data_(data_root: DataRoot = None) -> None:
-    """List the data sets: what they are, and where they are or how to get them.
+    """List the data sets and where they are.
 
-    Example:
+    What is not here yet is fetched by the first fit, or the list says where to put it:
 
         distpu data --data-root ~/datasets
     """
@@ -175,19 +252,20 @@ def _prior(text: str | None, default: str) -> str | float:
     try:
         return float(text)
     except ValueError:
-        raise ValueError(f"prior={text!r} must be a number strictly between 0 and 1, 'auto' or 'true'") from None
+        raise ValueError(f"--prior {text} must be a number strictly between 0 and 1, 'auto' or 'true'") from None
 
 
 def _settings(pairs: list[str] | None) -> dict[str, Any]:
     import ast
 
+    words = {"true": True, "false": False, "none": None}
     values: dict[str, Any] = {}
     for pair in pairs or []:
-        name, equals, text = pair.partition("=")
-        if not equals:
-            raise ValueError(f"--set {pair!r} must read field=value, such as --set epochs=20")
+        name, equals, text = (part.strip() for part in pair.partition("="))
+        if not equals or not name:
+            raise ValueError(f"--set {pair} must read field=value, such as --set epochs=20")
         try:
-            values[name.strip()] = ast.literal_eval(text)
+            values[name] = words[text.lower()] if text.lower() in words else ast.literal_eval(text)
         except (ValueError, SyntaxError):
-            values[name.strip()] = text
+            values[name] = text
     return values

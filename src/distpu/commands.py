@@ -4,49 +4,22 @@ from __future__ import annotations
 
 import shutil
 import sys
+import textwrap
+from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
 
 from . import bench, checkpoint, datasets
 from .estimator import load
 from .methods import METHODS
 
-out = Console(soft_wrap=False)
-METRICS = {"accuracy": "acc", "precision": "prec", "recall": "rec", "f1": "F1", "auc": "AUC", "ap": "AP"}
+METRICS = ("accuracy", "precision", "recall", "f1", "auc", "ap")
 
 
-def _table(*columns: str, left: int = 1) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for number, column in enumerate(columns):
-        table.add_column(column, justify="left" if number < left else "right", no_wrap=number >= left)
-    return table
-
-
-def _percent(values: list[float]) -> str:
-    mean = f"{100 * np.mean(values):.2f}"
-    return mean if len(values) == 1 else f"{mean} ± {100 * np.std(values, ddof=1):.2f}"
-
-
-def _share(values: list[float | None]) -> str:
-    known = [v for v in values if v is not None]
-    if not known:
-        return "-"
-    return f"{np.mean(known):.3f}" if len(known) == 1 else f"{np.mean(known):.3f} ± {np.std(known, ddof=1):.3f}"
-
-
-def results_table(groups: dict[str, list[bench.Result]]) -> Table:
-    """One line per method: the six test metrics in percent, the true prior and the one used, seconds per run."""
-    table = _table("method", *METRICS.values(), "true prior", "prior used", "seconds")
-    for name, results in groups.items():
-        scores = [_percent([r[m] for r in results]) for m in METRICS]
-        priors = [_share([r["true_prior"] for r in results]), _share([r["prior"] for r in results])]
-        table.add_row(name, *scores, *priors, f"{np.mean([r['seconds'] for r in results]):.1f}")
-    return table
+# ---------------------------------------------------------------------- fit
 
 
 def fit_named(
@@ -60,59 +33,84 @@ def fit_named(
     seed: int,
     settings: dict[str, Any],
 ) -> None:
-    bench.make(method, settings)  # a mistake shows before the data is loaded
+    bench.make(method, {"prior": 0.5 if prior == "true" else prior, **settings})  # a mistake shows before data is read
     data = datasets.load(name, root)
+    before = (folder / "done").exists()
     result = bench.simulate(
         method, data, folder, labelled=labelled, scenario=scenario, prior=prior, seed=seed, settings=settings
     )
-    out.print(results_table({method: [result]}))
-    out.print(
-        f"test rows: {len(data.y_test)}, true labels used for this table only; run folder: {folder}",
-        soft_wrap=True,
-    )
+    _print_results({method: [result]})
+    _print(f"in percent, on {len(data.y_test)} test rows; their labels were used for this table alone")
+    again = " (finished before, not trained again)" if before else ""
+    print(f"run folder: {folder}{again}")
+    print(f"score the test rows:  distpu predict {folder} {name}")
+
+
+def check_file(path: str) -> None:
+    """A path that is not there may be a misspelt file or a misspelt data set."""
+    if not Path(path).expanduser().exists() and not Path(path).suffix:
+        near = bench.near(path.lower(), datasets.NAMES)
+        raise ValueError(f"{path!r} is neither a file nor a data set{near} (distpu data lists the data sets)")
 
 
 def fit_file(
     path: str, label: str | None, positive: str | None, method: str, folder: Path, settings: dict[str, Any]
 ) -> None:
     bench.make(method, settings)
-    X, y = _read_own(path, label)
-    if positive is not None:
-        settings = {**settings, "pos_label": _as_label(positive, y)}
+    X, y, label = _read_own(path, label)
+    positive = settings.get("pos_label") if positive is None else positive
+    settings = {**settings, "pos_label": _positive_value(y, label, positive)}
+    before = (folder / "done").exists()
     result = bench.fit_table(X, y, method, folder, settings)
-    hidden = result["prior"] * result["unlabelled"]
-    out.print(
-        f"{result['labelled']} labelled positives, {result['unlabelled']} unlabelled rows, {result['seconds']:.1f} s"
+    unlabelled, share = result["unlabelled"], result["prior"]
+    how = "finished before, not trained again" if before else f"trained in {result['seconds']:.1f} s"
+    print(f"{result['labelled']} labelled positives, {unlabelled} unlabelled rows; {method}, {how}")
+    if np.isfinite(share):
+        known = "estimated" if settings["prior"] == "auto" else "given"
+        print(f"positives hidden among the unlabelled rows: {share:.1%} ({known}), about {share * unlabelled:.0f} rows")
+    print(f"predicted positive: {result['predicted']} of {unlabelled} unlabelled rows\n")
+    _print_table(["row", "probability of being positive"], [(str(row), f"{p:.3f}") for row, p in result["top"]])
+    print(f"\nall {unlabelled}, likeliest first: {folder / 'ranked.csv'}  (row 0 is the first row of data)")
+    _print(
+        f"next: look at the rows on top; mark those that are positive in {label!r} as such and fit again, "
+        f"with a --folder of its own"
     )
-    if np.isfinite(hidden):
-        how = "estimated" if settings.get("prior") == "auto" else "given"
-        out.print(f"positives among the unlabelled rows ({how}): {result['prior']:.1%}, about {hidden:.0f} rows")
-    out.print(f"predicted positive: {result['predicted']} of {result['unlabelled']} unlabelled rows")
-    table = _table("unlabelled row", "probability")
-    for row, p in result["top"]:
-        table.add_row(str(row), f"{p:.3f}")
-    out.print(table)
-    out.print(f"all of them, likeliest first: {folder / 'ranked.csv'}; run folder: {folder}", soft_wrap=True)
-    out.print(f"score new rows:  distpu predict {folder} FILE", soft_wrap=True)
+    print(f"score new rows:  distpu predict {folder} FILE")
 
 
-def _read_own(path: str, label: str | None) -> tuple[Any, Any]:
-    if not Path(path).exists() and not Path(path).suffix:
-        datasets.load(path)  # neither a name nor a file: says which name is near
+def _read_own(path: str, label: str | None) -> tuple[Any, np.ndarray, str]:
+    if label is None and Path(path).suffix != ".npz" and Path(path).expanduser().is_file():
+        raise ValueError(
+            f"{path} needs a label column; add --label COLUMN (1 = known positive, 0 or empty = unlabelled)"
+        )
     X, y = datasets.read(path, label)
     if y is None:
         raise ValueError(
-            f"which column of {path} is the label? add --label COLUMN (1 = known positive, 0 = unlabelled)"
+            f"{path} holds no labels; add an array 'y' (1 = known positive, 0 = unlabelled) or use --label"
         )
-    return X, y
+    return X, y, label or "y"
 
 
-def _as_label(text: str, y: np.ndarray) -> Any:
-    """The command line's text as the value that the label column holds."""
-    for value in np.unique(np.asarray(y[~_missing(y)]).astype(object)):
-        if str(value) == text or (isinstance(value, (int, float)) and text == f"{value:g}"):
-            return value
-    return text
+def _positive_value(y: np.ndarray, label: str, text: Any) -> Any:
+    """The value that marks known positives; None where 0/1, -1/1, true/false or blanks leave no doubt.
+
+    The library takes the second of two strange values with a warning; a command must be told.
+    """
+    present = y[~_missing(y)].ravel().tolist()
+    values = sorted(set(present), key=lambda v: (str(type(v)), v))
+    shown = " and ".join(map(repr, values)) if len(values) < 4 else f"{len(values)} values such as {values[0]!r}"
+    if text is not None:
+        spelt = {str(text), str(text).capitalize()}  # --positive true stands for True
+        same = [v for v in values if v == text or str(v) in spelt or (isinstance(v, float) and f"{v:g}" in spelt)]
+        if not same:
+            near = bench.near(str(text), map(str, values))
+            raise ValueError(f"--positive {text} is not in column {label!r}, which holds {shown or 'nothing'}{near}")
+        return same[0]
+    if len(values) == 2 and values not in ([0, 1], [-1, 1]):  # False is 0, True is 1
+        raise ValueError(
+            f"column {label!r} holds {shown}; say which one marks the known positives, such as --positive {values[1]}"
+        )
+    return None
 
 
 def _missing(y: np.ndarray) -> np.ndarray:
@@ -121,57 +119,87 @@ def _missing(y: np.ndarray) -> np.ndarray:
     return pd.isna(y)
 
 
+# ------------------------------------------------------------------ predict
+
+
 def predict(folder: Path, data: str, path: Path | None, root: Path | None) -> None:
     classifier = load(folder)
+    if path is not None and path.is_dir():
+        raise ValueError(f"--out {path} is a folder; name a file")
+    if path is not None and path.exists() and Path(data).exists() and path.samefile(data):
+        raise ValueError(f"--out {path} would overwrite the data; name another file")
     if data in datasets.NAMES:
-        X = datasets.load(data, root).x_test
+        X: Any = datasets.load(data, root).x_test
     else:
-        columns = getattr(classifier, "feature_names_in_", None)
-        X, _ = datasets.read(data, columns=None if columns is None else list(columns))
+        check_file(data)
+        names = getattr(classifier, "feature_names_in_", None)
+        X, _ = datasets.read(data, columns=None if names is None else list(names))
     p = classifier.predict_proba(X)[:, 1]
     scores = bench.scores_csv(np.arange(len(p)), p)
     if path is None:
         sys.stdout.write(scores)
-    else:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        checkpoint.write(path, scores.encode())
-        out.print(f"{len(p)} rows scored, {int((p >= 0.5).sum())} predicted positive: {path}", soft_wrap=True)
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    checkpoint.write(path, scores.encode())
+    print(f"{len(p)} rows scored, {int((p >= 0.5).sum())} predicted positive: {path}")
+
+
+# --------------------------------------------------------------------- demo
 
 
 def demo(folder: Path, seeds: int, prior: str | float, fresh: bool) -> None:
     from . import plots
 
-    if seeds < 1:
-        raise ValueError(f"seeds={seeds} must be at least 1")
-    if fresh and (folder / "demo.png").exists():
-        shutil.rmtree(folder)
+    runs = {method: [folder / f"{method}-seed{seed}" for seed in range(seeds)] for method in bench.DEMO}
     data = datasets.load("digits")
-    out.print(
-        f"Digits, even against odd: {len(data.y)} training rows, {data.labelled} of the even ones labelled, "
-        f"all else unlabelled; {len(data.y_test)} test rows."
+    _print(
+        f"Digits, even against odd: {len(data.y)} training rows, of which {data.labelled} even ones are labelled and "
+        f"all others are not; {len(data.y_test)} test rows."
     )
     groups: dict[str, list[bench.Result]] = {}
-    for method in ("dist-pu", "nnpu", "naive"):
-        for seed in range(seeds):
-            run = folder / f"{method}-seed{seed}"
-            result = bench.simulate(method, data, run, prior=prior, seed=seed, settings=bench.DEMO[method])
+    for method, places in runs.items():
+        for seed, place in enumerate(places):
+            if fresh and (place / "config.json").exists():
+                shutil.rmtree(place)
+            result = bench.simulate(method, data, place, prior=prior, seed=seed, settings=bench.DEMO[method])
             groups.setdefault(method, []).append(result)
-        done = groups[method]
-        print(f"{method}: test accuracy {_percent([r['accuracy'] for r in done])}", file=sys.stderr)
-    out.print(results_table(groups))
-    picture = plots.demo([folder / f"{m}-seed0" for m in groups], folder / "demo.png")
-    out.print(f"picture: {picture}", soft_wrap=True)
-    out.print(f"run folders: {folder}/*-seed*  (finished ones are kept; --fresh trains again)", soft_wrap=True)
+        accuracy = _mean([r["accuracy"] for r in groups[method]], 100, 2)
+        print(f"{method}: test accuracy {accuracy} %", file=sys.stderr)
+    print()
+    _print_results(groups)
+    _print("in percent, on the test rows; no odd digit was ever labelled")
+    print(f"\npicture: {plots.demo([places[0] for places in runs.values()], folder / 'demo.png')}")
+    _print(f"run folders: {folder}/*-seed*  (finished ones are kept; --fresh trains again)")
+    print("your own table:  distpu fit table.csv --label COLUMN")
+
+
+def _print_results(groups: dict[str, list[bench.Result]]) -> None:
+    """A column per method: the six test metrics in percent, the true prior and the one used, seconds per run."""
+    rows = [(name, *(_mean([r[name] for r in results], 100, 2) for results in groups.values())) for name in METRICS]
+    for title, key, digits in (("true prior", "true_prior", 3), ("prior used", "prior", 3), ("seconds", "seconds", 1)):
+        rows.append((title, *(_mean([r[key] for r in results], 1, digits) for results in groups.values())))
+    _print_table(["", *groups], rows, right=range(1, len(groups) + 1))
+
+
+def _mean(values: list[float | None], scale: int, digits: int) -> str:
+    known = [scale * v for v in values if v is not None]
+    if not known:
+        return "-"
+    mean = f"{np.mean(known):.{digits}f}"
+    return mean if len(known) == 1 else f"{mean} ± {np.std(known, ddof=1):.{digits}f}"
+
+
+# --------------------------------------------------------- methods and data
 
 
 def methods(name: str | None) -> None:
     if name is not None:
         return _method(name)
-    table = _table("name", "prior", "what it is", "paper", left=4)
-    for key, cls in METHODS.items():
-        table.add_row(key, "needed" if cls.needs_prior else "no", _first_line(cls), cls.paper)
-    out.print(table)
-    out.print("distpu methods NAME shows a method's settings.")
+    rows = [
+        (key, "needed" if cls.needs_prior else "no", f"{_first_line(cls)}\n{cls.paper}") for key, cls in METHODS.items()
+    ]
+    _print_table(["name", "prior", "what it is"], rows)
+    print("\na method's equations and settings:  distpu methods NAME")
 
 
 def _first_line(cls: type) -> str:
@@ -180,20 +208,63 @@ def _first_line(cls: type) -> str:
 
 def _method(name: str) -> None:
     cls = type(bench.make(name, {}))
-    module = sys.modules[cls.__module__].__doc__ or ""
-    out.print(f"{name}  ({cls.__name__})\n\n{module.strip()}\n", markup=False, highlight=False)
-    table = _table("setting", "default", "what it is", left=3)
+    print(f"{name}   in Python: from distpu import {cls.__name__}\n")
+    _print((sys.modules[cls.__module__].__doc__ or "").strip())
+    print()
+    words = {"above": "above {}", "least": "at least {}", "most": "at most {}", "below": "below {}"}
+    rows = []
     for f in fields(cls):
-        choices = f.metadata.get("one_of")
-        text = f.metadata["help"] + (f"  ({', '.join(map(str, choices))})" if choices else "")
-        table.add_row(f.name, str(f.default), text)
-    out.print(table, markup=False)
+        rules = [text.format(f.metadata[key]) for key, text in words.items() if key in f.metadata]
+        rules += [", ".join(map(str, f.metadata.get("one_of", ())))]
+        rule = " and ".join(filter(None, rules))
+        rows.append((f.name, str(f.default), f.metadata["help"] + (f"  ({rule})" if rule else "")))
+    _print_table(["setting", "default", "what it is"], rows)
+    print(f"\ndistpu fit table.csv --label COLUMN --method {name} --set epochs=20")
 
 
 def data(root: Path | None) -> None:
-    table = _table("name", "train", "test", "a row", "positive", "labelled", "where", left=7)
+    rows = []
     for info in datasets.catalog(root):
-        shape = " x ".join(map(str, info.shape))
-        row = (f"{info.train:,}", f"{info.test:,}", shape, info.positive, str(info.labelled), info.where)
-        table.add_row(info.name, *row)
-    out.print(table)
+        shape, numbers = "x".join(map(str, info.shape)), (str(info.train), str(info.test))
+        rows.append((info.name, *numbers, shape, str(info.labelled), info.positive, info.where))
+    _print_table(["name", "train", "test", "a row", "labelled", "positive", "where"], rows, right=(1, 2, 4))
+
+
+# ----------------------------------------------------------------- printing
+
+
+def _width() -> int:
+    return shutil.get_terminal_size().columns  # 80 where there is no terminal
+
+
+def _print(text: str) -> None:
+    """Prose filled to the width of the terminal; indented or aligned lines, such as equations, stay lines."""
+    lines = []
+    for block in text.split("\n\n"):
+        prose = not block.startswith(" ") and "   " not in block
+        for line in [" ".join(block.splitlines())] if prose else block.splitlines():
+            margin = "" if prose else " " * (len(line) - len(line.lstrip()) + 4)
+            lines.append(textwrap.fill(line, _width(), subsequent_indent=margin, break_long_words=False))
+        lines.append("")
+    print("\n".join(lines[:-1]))
+
+
+def _print_table(header: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[int] = ()) -> None:
+    """Nothing is cut off: columns are as wide as their cells; only the last one is wrapped, or put on the next line."""
+    lines, last = [header, *rows], len(header) - 1
+    widths = [max(len(line[i]) for line in lines) for i in range(len(header))]
+    start = sum(widths[:last]) + 2 * last
+    room = _width() - start
+    for *cells, text in lines:
+        left = [c.rjust(w) if i in right else c.ljust(w) for i, (c, w) in enumerate(zip(cells, widths, strict=False))]
+        text = text.rjust(widths[last]) if last in right else text
+        below = room < min(30, len(text))
+        parts = _wrapped(text, _width() - 4 if below else room)
+        print("  ".join([*left, "" if below else parts.pop(0)]).rstrip())
+        for part in parts:
+            print(" " * (4 if below else start) + part)
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    fill = textwrap.TextWrapper(width, break_long_words=False, break_on_hyphens=False)  # a path stays in one piece
+    return [piece for part in text.splitlines() for piece in fill.wrap(part)] or [""]

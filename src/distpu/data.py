@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,6 +29,7 @@ class PUData:
     x: Tensor  # (n, ...) as the user gave them: uint8 images stay uint8, the network scales them
     s: Tensor  # (n,) float: 1 labelled positive, 0 unlabelled
     prior: float  # share of positives among the unlabelled rows
+    extra: dict[str, Tensor] = field(default_factory=dict)  # other row sets that a method's fit takes
 
     def __len__(self) -> int:
         return len(self.s)
@@ -38,13 +39,30 @@ class PUData:
         return Batch(index, self.x.index_select(0, index).float(), self.s.index_select(0, index))
 
     def to(self, device: torch.device | str) -> PUData:
-        return PUData(self.x.to(device), self.s.to(device), self.prior)
+        extra = {name: rows.to(device) for name, rows in self.extra.items()}
+        return PUData(self.x.to(device), self.s.to(device), self.prior, extra)
 
 
 def mean_where(values: Tensor, mask: Tensor) -> Tensor:
     """Mean of the values where mask holds; 0 when it holds nowhere. Static shapes, no device sync."""
     mask = mask.to(values.dtype)
     return (values * mask).sum() / mask.sum().clamp(min=1)
+
+
+def folds(x: np.ndarray, s: np.ndarray, k: int, seed: int) -> np.ndarray:
+    """Fold of each row: labelled and unlabelled rows spread evenly over k folds, equal rows in one.
+
+    A labelled row whose unlabelled copy is held out would lend it its label (the paper's protocol has such copies).
+    """
+    flat = np.ascontiguousarray(x.reshape(len(x), -1))
+    _, group = np.unique(flat.view(np.dtype((np.void, flat.dtype.itemsize * flat.shape[1]))), return_inverse=True)
+    group = group.ravel()
+    labelled = np.zeros(group.max() + 1, dtype=bool)
+    labelled[group[s == 1]] = True
+    fold, random = np.empty(len(labelled), dtype=np.int64), np.random.default_rng(seed)
+    for kind in (labelled, ~labelled):
+        fold[kind] = random.permutation(kind.sum()) % k
+    return fold[group]
 
 
 SCENARIOS = ("case-control", "single-set")

@@ -61,6 +61,7 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
     name: ClassVar[str]  # as in METHODS and on the command line
     paper: ClassVar[str]
     needs_prior: ClassVar[bool] = True
+    also_fitted: ClassVar[tuple[str, ...]] = ()  # numbers that `_learn` sets beside threshold_, saved with the model
 
     prior: float | str = param("auto", "share of positives among the unlabelled rows; 'auto' estimates it (BBE)")
     network: Any = param("auto", "'auto', 'mlp', 'cnn-13', 'resnet-50', or a callable that returns a torch module")
@@ -87,29 +88,34 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any, *, folder: str | Path | None = None) -> PUClassifier:
         """Learn from PU labels. With `folder`, the run is logged and saved there, and a killed one goes on."""
+        return self._fit(X, y, folder)
+
+    def _fit(self, X: Any, y: Any, folder: str | Path | None, **extra: Any) -> PUClassifier:
+        """fit; a method whose own fit takes other row sets hands them on as `extra`, into run.data.extra."""
         self._check_parameters()
         x, s = self._check_data(X, y)
+        sets = {name: self._check_rows(rows, reset=False) for name, rows in extra.items() if rows is not None}
         nets.check(self.network, self.scaling, self.shape_)  # a mistake shows before a folder is made
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         if folder is None:
-            self._train(x, s, None, seed)
+            self._train(x, s, sets, None, seed)
             return self
-        with run.open_folder(folder, self._config(x, s, seed)) as (path, config, finished):
+        with run.open_folder(folder, self._config(x, s, sets, seed)) as (path, config, finished):
             if finished:
                 self._restore(path)
             else:
-                self._train(x, s, path, config["seed"])
+                self._train(x, s, sets, path, config["seed"])
         return self
 
-    def _train(self, x: np.ndarray, s: np.ndarray, folder: Path | None, seed: int) -> None:
+    def _train(self, x: np.ndarray, s: np.ndarray, sets: Arrays, folder: Path | None, seed: int) -> None:
         device = _device(self.device)
         show = self.progress in ("auto", True)
         with run.busy(f"{self.name}: estimating the prior", show and self.prior == "auto"):
             self.prior_ = self._prior(x, s, folder)
         self.threshold_ = 0.0  # on the logit; a method may move it in _learn
-        rows = torch.from_numpy(x if x.flags.writeable else x.copy())
+        rows, extra = _tensor(x), {name: _tensor(array) for name, array in sets.items()}
         constants = nets.scaling_constants(self.scaling, rows, self.network)
-        data = PUData(rows, torch.from_numpy(s).float(), self.prior_).to(device)
+        data = PUData(rows, torch.from_numpy(s).float(), self.prior_, extra).to(device)
 
         def build() -> nn.Module:
             return nets.Network(nets.body(self.network, self.shape_), *constants)
@@ -148,8 +154,11 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         x = self._check_rows(X, reset=False)
         device = next(self.model_.parameters()).device
-        rows = torch.from_numpy(x if x.flags.writeable else x.copy())
-        return nets.logits(self.model_, rows, device).cpu().double().numpy() - self.threshold_
+        return self._decide(nets.logits(self.model_, _tensor(x), device).cpu().double().numpy())
+
+    def _decide(self, z: np.ndarray) -> np.ndarray:
+        """What the network's logits mean: positive from the threshold on."""
+        return z - self.threshold_
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """(n, 2): probability of [unlabelled value = negative, positive]."""
@@ -191,6 +200,7 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
             "layout": self.layout_,
             "bytes": self.bytes_,
             "n_features_in": self.n_features_in_,
+            "also": {name: getattr(self, name) for name in self.also_fitted},
             "feature_names_in": None if names is None else [str(n) for n in names],
         }
 
@@ -201,6 +211,8 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
         self.threshold_, self.layout_, self.bytes_ = fitted["threshold"], fitted["layout"], fitted["bytes"]
         self.classes_, self.shape_ = np.array(fitted["classes"]), tuple(fitted["shape"])
         self.n_features_in_ = fitted["n_features_in"]
+        for name in self.also_fitted:
+            setattr(self, name, fitted["also"][name])
         if fitted["feature_names_in"] is not None:
             self.feature_names_in_ = np.array(fitted["feature_names_in"], dtype=object)
         tensors, _ = checkpoint.load(folder / "model.safetensors")
@@ -277,14 +289,10 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
                 f"{wanted}; give rows of that shape"
             )
 
-    def _config(self, x: np.ndarray, s: np.ndarray, seed: int) -> run.Row:
-        every = x[:: max(1, len(x) // 1000)]
-        data = {
-            "rows": len(x),
-            "shape": list(self.shape_),
-            "labelled": int(s.sum()),
-            "fingerprint": zlib.crc32(np.ascontiguousarray(every).tobytes(), zlib.crc32(s.tobytes())),
-        }
+    def _config(self, x: np.ndarray, s: np.ndarray, sets: Arrays, seed: int) -> run.Row:
+        data = {"rows": len(x), "shape": list(self.shape_), "labelled": int(s.sum())}
+        data |= {"labels": zlib.crc32(s.tobytes()), "fingerprint": _fingerprint(x)}
+        data |= {name: _fingerprint(rows) for name, rows in sets.items()}
         params = self._plain_parameters()
         return {"method": self.name, "params": params, "data": data, "seed": seed, "versions": _versions()}
 
@@ -309,7 +317,8 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
 
 
 # the keys of model.json, as _fitted writes them
-FITTED = ("prior", "threshold", "classes", "shape", "layout", "bytes", "n_features_in", "feature_names_in")
+FITTED = ("prior", "threshold", "classes", "shape", "layout", "bytes", "n_features_in", "also", "feature_names_in")
+Arrays = dict[str, np.ndarray]
 _TURN = threading.RLock()  # torch's random state belongs to the process: fits in several threads take turns
 
 
@@ -334,6 +343,15 @@ def _check_parameter(f: Field, value: Any) -> None:
     if not all(holds[k] for k in bounds):
         rule = " and ".join(f"{words[k]} {v}" for k, v in bounds.items())
         raise ValueError(f"{f.name}={value} must be {rule}")
+
+
+def _tensor(x: np.ndarray) -> torch.Tensor:
+    return torch.from_numpy(x if x.flags.writeable else x.copy())  # torch warns of read-only memory maps
+
+
+def _fingerprint(x: np.ndarray) -> int:
+    """Tells one table from another by a thousand of its rows."""
+    return zlib.crc32(np.ascontiguousarray(x[:: max(1, len(x) // 1000)]).tobytes())
 
 
 def _refuse_infinite(x: np.ndarray, names: Any) -> None:

@@ -44,6 +44,17 @@ def reads_as(value: Tensor, slope: Tensor) -> Tensor:
     return slope + (value - slope).detach()
 
 
+def nonnegative(positive: Tensor, negative: Tensor, beta: float = 0.0, gamma: float = 1.0) -> Tensor:
+    """nnPU's correction. Where R_n < -beta it reads as R_p - beta and steps along -gamma grad R_n alone.
+
+    This is not R_p + max(0, R_n): there the gradient of R_p would stay and that of R_n vanish.
+    """
+    bites = negative < -beta
+    value = torch.where(bites, positive - beta, positive + negative)
+    slope = torch.where(bites, -gamma * negative, positive + negative)
+    return reads_as(value, slope)
+
+
 def mixup(x: Tensor, y: Tensor, alpha: float, fold: bool = False) -> tuple[Tensor, Tensor]:
     """Rows and targets mixed with those of a random partner; one weight and one permutation per batch.
 

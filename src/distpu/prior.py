@@ -13,6 +13,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from .data import folds
+
 PriorEstimator = Callable[[np.ndarray, np.ndarray], float]  # (scores of labelled, scores of unlabelled) -> share
 
 
@@ -37,21 +39,6 @@ ESTIMATORS: dict[str, PriorEstimator] = {"bbe": bbe}
 FOLDS, TREES, MAX_ROWS, MAX_FEATURES = 5, 200, 20_000, 50
 
 
-def _folds(rows: np.ndarray, s: np.ndarray, k: int, random: np.random.Generator) -> np.ndarray:
-    """Fold of each row: labelled and unlabelled rows spread evenly, equal rows in one fold.
-
-    A labelled row whose unlabelled copy is held out would lend it its label (the paper's protocol has such copies).
-    """
-    _, group = np.unique(rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))), return_inverse=True)
-    group = group.ravel()
-    labelled = np.zeros(group.max() + 1, dtype=bool)
-    labelled[group[s == 1]] = True
-    fold = np.empty(len(labelled), dtype=np.int64)
-    for kind in (labelled, ~labelled):
-        fold[kind] = random.permutation(kind.sum()) % k
-    return fold[group]
-
-
 def out_of_fold_scores(x: np.ndarray, s: np.ndarray, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Scores P(labelled | x) of a random forest that never saw the row: (labelled rows', unlabelled rows').
 
@@ -69,7 +56,7 @@ def out_of_fold_scores(x: np.ndarray, s: np.ndarray, seed: int = 0) -> tuple[np.
     u = random.permutation(unlabelled)[: MAX_ROWS - len(p)]
     rows = np.concatenate([p, u])
     z, s = np.ascontiguousarray(x[rows].reshape(len(rows), -1), dtype=np.float32), s[rows]
-    fold = _folds(z, s, min(FOLDS, len(p)), random)
+    fold = folds(z, s, min(FOLDS, len(p)), seed)
     if x.ndim > 2 or z.shape[1] > 10 * MAX_FEATURES:
         size = min(MAX_FEATURES, *z.shape)
         z = PCA(size, svd_solver="randomized", random_state=seed).fit_transform(z)

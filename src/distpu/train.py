@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import torch
@@ -23,6 +23,8 @@ class Recipe:
     floor: float = 0.0
     period: int | None = None  # length of the cosine in epochs; the stage's own length when None
     sampling: str = "mixed"
+    labelled: int = 16  # labelled rows in a batch, for sampling="paired"
+    betas: tuple[float, float] = (0.9, 0.999)
 
     def rate(self, epoch: int) -> float:
         cosine = (1 + math.cos(math.pi * epoch / (self.period or self.epochs))) / 2
@@ -30,7 +32,7 @@ class Recipe:
 
     def optimizer(self, model: nn.Module) -> torch.optim.Optimizer:
         parameters = [p for p in model.parameters() if p.requires_grad]
-        return torch.optim.Adam(parameters, self.lr, weight_decay=self.weight_decay, fused=True)
+        return torch.optim.Adam(parameters, self.lr, self.betas, weight_decay=self.weight_decay, fused=True)
 
 
 class Objective(nn.Module):
@@ -39,6 +41,10 @@ class Objective(nn.Module):
     def rows(self, s: Tensor) -> Tensor:
         """Numbers of the rows that the next epoch visits: all, unless a method says otherwise."""
         return torch.arange(len(s), device=s.device)
+
+    def batches(self, s: Tensor, recipe: Recipe) -> Iterable[Tensor]:
+        """Row numbers of each step of the next epoch."""
+        return SAMPLINGS[recipe.sampling](self.rows(s), s, recipe)
 
     def forward(self, model: nn.Module, batch: Batch, progress: Tensor) -> dict[str, Tensor]:
         """Named terms, which the loop sums and logs. progress = epoch / epochs, in [0, 1)."""
@@ -74,21 +80,34 @@ def _cut(order: Tensor, batch_size: int) -> Tensor:
     return order[: steps * size].view(steps, size)
 
 
-def mixed(rows: Tensor, s: Tensor, batch_size: int) -> Tensor:
+def _shuffled(rows: Tensor) -> Tensor:
+    return rows[torch.randperm(len(rows), device=rows.device)]
+
+
+def mixed(rows: Tensor, s: Tensor, recipe: Recipe) -> Tensor:
     """Plain shuffle: the number of labelled rows in a batch is left to chance, as in the public code."""
-    return _cut(rows[torch.randperm(len(rows), device=rows.device)], batch_size)
+    return _cut(_shuffled(rows), recipe.batch_size)
 
 
-def stratified(rows: Tensor, s: Tensor, batch_size: int) -> Tensor:
+def stratified(rows: Tensor, s: Tensor, recipe: Recipe) -> Tensor:
     """Shuffle in which the labelled rows lie at even distances: every batch gets its share, give or take one."""
-    rows = rows[torch.randperm(len(rows), device=rows.device)]
+    rows = _shuffled(rows)
     labelled = s[rows] == 1
     rank = torch.where(labelled, labelled.cumsum(0), (~labelled).cumsum(0))
     share = torch.where(labelled, labelled.sum(), (~labelled).sum())
-    return _cut(rows[torch.argsort((rank - 0.5) / share, stable=True)], batch_size)
+    return _cut(rows[torch.argsort((rank - 0.5) / share, stable=True)], recipe.batch_size)
 
 
-SAMPLINGS = {"mixed": mixed, "stratified": stratified}
+def paired(rows: Tensor, s: Tensor, recipe: Recipe) -> Tensor:
+    """`labelled` labelled rows in every batch, over and over; each unlabelled row once."""
+    labelled, unlabelled = rows[s[rows] == 1], rows[s[rows] == 0]
+    u = _cut(_shuffled(unlabelled), max(1, recipe.batch_size - recipe.labelled))
+    wanted = len(u) * recipe.labelled
+    p = torch.cat([_shuffled(labelled) for _ in range(math.ceil(wanted / len(labelled)))])[:wanted]
+    return torch.cat([p.view(len(u), recipe.labelled), u], dim=1)
+
+
+SAMPLINGS = {"mixed": mixed, "stratified": stratified, "paired": paired}
 
 
 def epochs(
@@ -106,14 +125,13 @@ def epochs(
         for group in optimizer.param_groups:
             group["lr"] = recipe.rate(number)
         progress = torch.tensor(number / recipe.epochs, device=data.s.device)
-        batches = SAMPLINGS[recipe.sampling](objective.rows(data.s), data.s, recipe.batch_size)
-        sums = torch.zeros((), device=data.s.device)
-        for index in batches:
+        sums, steps = torch.zeros((), device=data.s.device), 0
+        for index in objective.batches(data.s, recipe):
             terms = objective(model, data[index], progress)
             values = torch.stack([*terms.values()])
             optimizer.zero_grad()
             values.sum().backward()
             optimizer.step()
-            sums = sums + values.detach()  # read once an epoch: no host sync in between
-        means = (sums / len(batches)).tolist()
+            sums, steps = sums + values.detach(), steps + 1  # read once an epoch: no host sync in between
+        means = (sums / steps).tolist()
         yield Epoch(number, recipe.epochs, recipe.rate(number), dict(zip(terms, means, strict=True)))

@@ -1,6 +1,6 @@
 import torch
 
-from distpu.methods.nnpu import nnpu_risk
+from distpu.methods.nnpu import abspu_risk, nnpu_risk
 from distpu.parts import pu_risks
 from fixture import close, finite_difference, gradient, logits, prior, s
 
@@ -49,3 +49,10 @@ def test_a_batch_without_labelled_rows_has_a_finite_risk():
     z = torch.tensor([0.5, -0.5], requires_grad=True)
     risk = nnpu_risk(z, torch.zeros(2), prior)
     assert torch.isfinite(risk) and torch.isfinite(gradient(risk, z)).all()
+
+
+def test_the_absolute_correction():
+    a, b = logits("A"), logits("B")
+    close(abspu_risk(a, s, prior, "logistic"), 0.4088305611, 1e-10)  # R_n > 0: uPU
+    close(abspu_risk(b, s, prior), 0.1637069559 + 0.1656914405, 1e-10)
+    close(gradient(abspu_risk(b, s, prior), b), finite_difference(lambda v: abspu_risk(v, s, prior), b), 1e-8)
