@@ -14,8 +14,8 @@ def logits(case):
 
 
 def close(actual, expected, tolerance=1e-9):
-    expected = torch.as_tensor(expected, dtype=torch.float64)
-    torch.testing.assert_close(torch.as_tensor(actual, dtype=torch.float64), expected, rtol=0, atol=tolerance)
+    expected = torch.as_tensor(expected, dtype=torch.float64).cpu()
+    torch.testing.assert_close(torch.as_tensor(actual, dtype=torch.float64).cpu(), expected, rtol=0, atol=tolerance)
 
 
 def gradient(value, z):

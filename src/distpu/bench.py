@@ -4,50 +4,58 @@ from __future__ import annotations
 
 import difflib
 import time
-from collections.abc import Iterable
-from dataclasses import fields
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, fields
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.special import expit
 
 from . import checkpoint, metrics
 from .data import draw_pu
-from .datasets import Dataset
-from .estimator import PUClassifier
+from .datasets import Dataset, load
+from .estimator import versions
 from .labels import read_labels
 from .methods import METHODS
+from .wrappers import WRAPPERS
 
 Result = dict[str, Any]
 
-# Settings of the demo: short, chosen on held-out PU rows without true labels (LOG.md). A method's own defaults are
-# the paper's, for data sets fifty times as large.
-DEMO: dict[str, dict[str, Any]] = {
-    "dist-pu": {
-        "warm_up_epochs": 20,
-        "epochs": 40,
-        "warm_up_entropy": 0.1,
-        "entropy": 0.1,
-        "mixup": 0.3,
-        "mixed_entropy": 0.3,
-        "alpha": 0.1,
-    },
-    "nnpu": {"epochs": 60},
-    "naive": {"epochs": 60},
-}
+ALL: dict[str, Any] = {**METHODS, **WRAPPERS}
+DEMO = ("dist-pu", "nnpu", "naive")
+SMALL = 20_000  # rows below which a method's preset for small data is taken, where it has one
 
 
-def make(method: str, settings: dict[str, Any]) -> PUClassifier:
+def settings_for(method: str, dataset: str, rows: int, preset: str = "auto") -> dict[str, Any]:
+    """A method's settings for a data set. 'auto': those searched for it, or for small data; 'paper': its defaults."""
+    presets = getattr(_class(method), "presets", {})
+    if preset == "paper":
+        return {}
+    if preset == "auto":
+        return presets.get(dataset, presets.get("small", {}) if rows < SMALL else {})
+    if preset not in presets:
+        raise ValueError(f"{method} has no preset {preset!r}{near(preset, presets)}; use auto, paper"
+                         f"{''.join(f', {name}' for name in presets)}")  # fmt: skip
+    return presets[preset]
+
+
+def make(method: str, settings: dict[str, Any]) -> Any:
     """A classifier by name, its settings checked; with the nearest name where method or setting is not known."""
-    if method not in METHODS:
-        raise ValueError(f"method {method!r} is not known{near(method, METHODS)} (distpu methods lists all)")
-    known = [f.name for f in fields(METHODS[method])]
+    known = [f.name for f in fields(_class(method))]
     for name in settings:
         if name not in known:
             raise ValueError(f"{method} has no setting {name!r}{near(name, known)} (distpu methods {method} lists all)")
-    classifier = METHODS[method](**settings)
+    classifier = ALL[method](**settings)
     classifier._check_parameters()
     return classifier
+
+
+def _class(method: str) -> Any:
+    if method not in ALL:
+        raise ValueError(f"method {method!r} is not known{near(method, ALL)} (distpu methods lists all)")
+    return ALL[method]
 
 
 def near(name: str, known: Iterable[str]) -> str:
@@ -74,30 +82,92 @@ def simulate(
     true_prior = float(data.y[index][s == 0].mean())
     share = true_prior if prior == "true" else prior
     classifier = make(method, {"prior": share, "random_state": seed, **(settings or {})})
-    if (folder / "result.json").exists() and (folder / "done").exists():
-        classifier.fit(data.x[index], s, folder=folder)  # restores, or says what differs
-        return checkpoint.read_json(folder / "result.json")
+    x, y = data.x[index], data.y[index]
+    done = (folder / "result.json").exists()
     start = time.perf_counter()
-    classifier.fit(data.x[index], s, folder=folder)
+    if method in WRAPPERS:
+        if done:
+            return checkpoint.read_json(folder / "result.json")
+        folder.mkdir(parents=True, exist_ok=True)
+        classifier.fit(x.reshape(len(x), -1), s)
+    else:  # the ceiling learns from the truth; a finished folder is restored, or says what differs
+        classifier.fit(x, y if classifier.supervised else s, folder=folder)
+        if done:
+            return checkpoint.read_json(folder / "result.json")
     seconds = time.perf_counter() - start
+    z, p = (_scores(classifier, method, rows) for rows in (data.x_test, x))
     result = {
         "method": method,
         "dataset": data.name,
         "seed": seed,
         "keep": "last",
-        **metrics.evaluate(data.y_test, classifier.decision_function(data.x_test)),
+        **metrics.evaluate(data.y_test, z),
         "true_prior": true_prior,
         "prior": classifier.prior_ if np.isfinite(classifier.prior_) else None,
         "seconds": round(seconds, 2),
         "settings": {"labelled": int(s.sum()), "scenario": scenario, **(settings or {})},
-        "device": str(next(classifier.model_.parameters()).device),
-        "versions": checkpoint.read_json(folder / "config.json")["versions"],
+        "device": str(next(classifier.model_.parameters()).device) if method in METHODS else "cpu",
+        "versions": versions(),
     }
-    scores = classifier.predict_proba(data.x[index])[:, 1].astype(np.float32)
     with open(folder / "scores.npz", "wb") as file:
-        np.savez_compressed(file, score=scores, s=s.astype(np.int8), y=data.y[index].astype(np.int8))
+        score = expit(p).astype(np.float32)
+        np.savez_compressed(file, score=score, s=s.astype(np.int8), y=y.astype(np.int8))
     checkpoint.write_json(folder / "result.json", result)
     return result
+
+
+def _scores(classifier: Any, method: str, x: np.ndarray) -> np.ndarray:
+    return classifier.decision_function(x.reshape(len(x), -1) if method in WRAPPERS else x)
+
+
+@dataclass(frozen=True)
+class Task:
+    """One run of a comparison, small enough to be sent to another process."""
+
+    method: str
+    dataset: str
+    root: str | None
+    folder: Path
+    seed: int
+    protocol: dict[str, Any]  # labelled, scenario, prior
+    preset: str
+
+
+def compare(tasks: list[Task], jobs: int) -> Iterator[tuple[Task, Result | str]]:
+    """Results as they come, each with its task; a run that fails gives its error's text instead."""
+    from concurrent.futures import ProcessPoolExecutor, as_completed
+    from multiprocessing import get_context
+
+    if jobs == 1:
+        yield from ((task, _run(task)) for task in tasks)
+        return
+    # one thread a run: two runs side by side beat one on two threads by far, and spinning threads fight for cores
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_one_thread) as pool:
+        running = {pool.submit(_run, task): task for task in tasks}
+        for future in as_completed(running):
+            yield running[future], future.result()
+
+
+def _one_thread() -> None:
+    import torch
+
+    torch.set_num_threads(1)
+
+
+@lru_cache(maxsize=1)
+def _data(name: str, root: str | None) -> Dataset:
+    return load(name, root)
+
+
+def _run(task: Task) -> Result | str:
+    try:
+        data = _data(task.dataset, task.root)
+        settings = settings_for(task.method, data.name, len(data.y), task.preset)
+        if task.method in METHODS:
+            settings = {"progress": False, **settings}
+        return simulate(task.method, data, task.folder, seed=task.seed, settings=settings, **task.protocol)
+    except (ValueError, FloatingPointError, OSError) as error:
+        return " ".join(str(error).split())
 
 
 def fit_table(X: Any, y: Any, method: str, folder: Path, settings: dict[str, Any]) -> Result:

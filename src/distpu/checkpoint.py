@@ -45,8 +45,8 @@ def read_json(path: Path, *keys: str) -> Any:
     return value
 
 
-def _digest(tensors: Tensors) -> str:
-    digest = hashlib.sha256()
+def _digest(tensors: Tensors, meta: str) -> str:
+    digest = hashlib.sha256(meta.encode() if meta != "{}" else b"")
     for name in sorted(tensors):
         digest.update(f"{name} {tensors[name].dtype} {tuple(tensors[name].shape)}".encode())
         digest.update(tensors[name].reshape(-1).view(torch.uint8).numpy().data)
@@ -56,8 +56,8 @@ def _digest(tensors: Tensors) -> str:
 def save(path: Path, tensors: Tensors, **meta: Any) -> None:
     # clones: safetensors refuses tensors that share memory, as a method's networks may
     plain = {name: t.detach().cpu().contiguous().clone() for name, t in tensors.items()}
-    header = {"sha256": _digest(plain), "meta": json.dumps(meta)}
-    write(path, to_bytes(plain, metadata=header))
+    text = json.dumps(meta)
+    write(path, to_bytes(plain, metadata={"sha256": _digest(plain, text), "meta": text}))
 
 
 def load(path: Path) -> tuple[Tensors, dict[str, Any]]:
@@ -66,14 +66,13 @@ def load(path: Path) -> tuple[Tensors, dict[str, Any]]:
         with safe_open(path, "pt") as file:
             header = file.metadata() or {}
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        meta = json.loads(header["meta"])
+        if header["sha256"] != _digest(tensors, header["meta"]):
+            raise ValueError("its checksum does not match its content")
     except (SafetensorError, OSError, ValueError, KeyError) as error:
         if not path.exists():
             raise FileNotFoundError(f"{path} does not exist") from None
         raise ValueError(f"{path} is damaged ({error})") from None
-    if header.get("sha256") != _digest(tensors):
-        raise ValueError(f"{path} is damaged (its checksum does not match its content)")
-    return tensors, meta
+    return tensors, json.loads(header["meta"])
 
 
 def pack(model: nn.Module, objective: nn.Module, optimizer: torch.optim.Optimizer) -> Tensors:

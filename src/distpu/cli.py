@@ -15,16 +15,26 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions
 DataRoot = Annotated[
     Path | None, typer.Option(metavar="DIR", help="Folder with the data sets (else $DISTPU_DATA, then the cache).")
 ]
+Preset = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="Settings to start from: 'auto' (those searched for this data set, or for small data, where the method "
+        "has them) or 'paper' (its defaults).",
+    ),
+]
 
 
 def main() -> None:
     """Run the command line; a user's mistake is one line on stderr and exit code 2."""
+    import os
     import warnings
 
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # threads that spin collapse when cores are shared
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *_, **__: _say(message)
         try:
-            code = app(standalone_mode=False)
+            code = app(prog_name="distpu", standalone_mode=False)
         except (KeyboardInterrupt, typer.Abort):
             code = 130
         except OSError as error:
@@ -121,6 +131,7 @@ def fit(
         list[str] | None,
         typer.Option("--set", metavar="FIELD=VALUE", help="A setting of the method (distpu methods NAME); repeatable."),
     ] = None,
+    preset: Preset = "auto",
     data_root: DataRoot = None,
 ) -> None:
     """Train on your own file, or on a data set by name.
@@ -133,18 +144,21 @@ def fit(
 
         distpu fit customers.parquet --label bought --positive yes
 
-    The paper's Fashion-MNIST protocol, with a short schedule:
+    The paper's Fashion-MNIST protocol, with the settings searched for it:
 
-        distpu fit fashion-mnist --labelled 500 --set epochs=15
+        distpu fit fashion-mnist --labelled 500
     """
+    values = _settings(settings)
+
     from . import commands, datasets
 
-    values = _settings(settings)
     if data in datasets.NAMES:
         if label is not None or positive is not None:
             raise ValueError(f"--label and --positive are for files; {data} is a data set whose labels are known")
         folder = folder or Path("runs") / f"{data}-{method}-seed{seed}"
-        commands.fit_named(data, data_root, method, folder, labelled, scenario, _prior(prior, "true"), seed, values)
+        commands.fit_named(
+            data, data_root, method, folder, labelled, scenario, _prior(prior, "true"), seed, preset, values
+        )
         return
     commands.check_file(data)
     if labelled is not None or scenario != "case-control":
@@ -153,7 +167,7 @@ def fit(
         raise ValueError("--prior true is for named data sets, whose labels are known; give a number or 'auto'")
     folder = folder or Path("runs") / f"{Path(data).stem}-{method}-seed{seed}"
     values = {"prior": _prior(prior, "auto"), "random_state": seed, **values}
-    commands.fit_file(data, label, positive, method, folder, values)
+    commands.fit_file(data, label, positive, method, folder, preset, values)
 
 
 @app.command()
@@ -212,6 +226,41 @@ def demo(
     from . import commands
 
     commands.demo(folder, seeds, _prior(prior, "auto"), fresh)
+
+
+@app.command()
+def compare(
+    data: Annotated[str, typer.Argument(metavar="DATA", help="A data set's name (distpu data).")],
+    methods: Annotated[
+        str, typer.Option(metavar="NAMES", help="Methods, separated by commas, or 'all' (distpu methods).")
+    ] = "dist-pu,nnpu,upu,naive",
+    seeds: Annotated[int, typer.Option(metavar="N", min=1, help="Runs of each, with seeds 0 to N-1.")] = 3,
+    labelled: Annotated[int | None, typer.Option(metavar="N", help="How many positives stay labelled.")] = None,
+    prior: Annotated[
+        str, typer.Option(metavar="P", help="'true', 'auto' (each run estimates it) or a number.")
+    ] = "true",
+    scenario: Annotated[
+        str, typer.Option(metavar="NAME", help="case-control (the paper's protocol) or single-set.")
+    ] = "case-control",
+    preset: Preset = "auto",
+    folder: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Where the run folders and table.md go, else runs/compare-DATA.")
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Runs side by side; as many as there are cores if absent.")
+    ] = None,
+    data_root: DataRoot = None,
+) -> None:
+    """Compare methods on a data set over several seeds.
+
+    Finished runs are kept, so that the same command with more methods or seeds makes only what is missing.
+
+        distpu compare digits --methods all --seeds 3
+    """
+    from . import commands
+
+    place = folder or Path("runs") / f"compare-{data}"
+    commands.compare(data, data_root, methods, seeds, place, labelled, scenario, _prior(prior, "true"), preset, jobs)
 
 
 @app.command()

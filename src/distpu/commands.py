@@ -15,6 +15,7 @@ import numpy as np
 from . import bench, checkpoint, datasets
 from .estimator import load
 from .methods import METHODS
+from .run import log_lines
 
 METRICS = ("accuracy", "precision", "recall", "f1", "auc", "ap")
 
@@ -31,19 +32,24 @@ def fit_named(
     scenario: str,
     prior: str | float,
     seed: int,
+    preset: str,
     settings: dict[str, Any],
 ) -> None:
     bench.make(method, {"prior": 0.5 if prior == "true" else prior, **settings})  # a mistake shows before data is read
+    bench.settings_for(method, name, 0, preset)
     data = datasets.load(name, root)
+    settings = {**bench.settings_for(method, name, len(data.y), preset), **settings}
     before = (folder / "done").exists()
     result = bench.simulate(
         method, data, folder, labelled=labelled, scenario=scenario, prior=prior, seed=seed, settings=settings
     )
     _print_results({method: [result]})
-    _print(f"in percent, on {len(data.y_test)} test rows; their labels were used for this table alone")
+    _print(f"metrics in percent, on {len(data.y_test)} test rows, whose labels were used for this table alone")
     again = " (finished before, not trained again)" if before else ""
     print(f"run folder: {folder}{again}")
-    print(f"score the test rows:  distpu predict {folder} {name}")
+    _say_settings(method, settings)
+    if method in METHODS:
+        print(f"score the test rows:  distpu predict {folder} {name}")
 
 
 def check_file(path: str) -> None:
@@ -53,11 +59,28 @@ def check_file(path: str) -> None:
         raise ValueError(f"{path!r} is neither a file nor a data set{near} (distpu data lists the data sets)")
 
 
+def _say_settings(method: str, settings: dict[str, Any]) -> None:
+    shown = ", ".join(f"{k}={v}" for k, v in settings.items() if k not in ("prior", "random_state", "pos_label"))
+    if shown:
+        _print(f"settings other than {method}'s defaults: {shown}  (--preset paper for the defaults)")
+
+
 def fit_file(
-    path: str, label: str | None, positive: str | None, method: str, folder: Path, settings: dict[str, Any]
+    path: str,
+    label: str | None,
+    positive: str | None,
+    method: str,
+    folder: Path,
+    preset: str,
+    settings: dict[str, Any],
 ) -> None:
     bench.make(method, settings)
+    if method not in METHODS:
+        raise ValueError(f"{method} wraps a scikit-learn model, which has no safe file; use it from Python, or one of "
+                         f"{', '.join(METHODS)}")  # fmt: skip
+    bench.settings_for(method, "", 0, preset)
     X, y, label = _read_own(path, label)
+    settings = {**bench.settings_for(method, "", len(y), preset), **settings}
     positive = settings.get("pos_label") if positive is None else positive
     settings = {**settings, "pos_label": _positive_value(y, label, positive)}
     before = (folder / "done").exists()
@@ -75,6 +98,7 @@ def fit_file(
         f"next: look at the rows on top; mark those that are positive in {label!r} as such and fit again, "
         f"with a --folder of its own"
     )
+    _say_settings(method, settings)
     print(f"score new rows:  distpu predict {folder} FILE")
 
 
@@ -161,13 +185,14 @@ def demo(folder: Path, seeds: int, prior: str | float, fresh: bool) -> None:
         for seed, place in enumerate(places):
             if fresh and (place / "config.json").exists():
                 shutil.rmtree(place)
-            result = bench.simulate(method, data, place, prior=prior, seed=seed, settings=bench.DEMO[method])
+            settings = bench.settings_for(method, data.name, len(data.y))
+            result = bench.simulate(method, data, place, prior=prior, seed=seed, settings=settings)
             groups.setdefault(method, []).append(result)
         accuracy = _mean([r["accuracy"] for r in groups[method]], 100, 2)
         print(f"{method}: test accuracy {accuracy} %", file=sys.stderr)
     print()
     _print_results(groups)
-    _print("in percent, on the test rows; no odd digit was ever labelled")
+    _print("metrics in percent, on the test rows; no odd digit was ever labelled")
     print(f"\npicture: {plots.demo([places[0] for places in runs.values()], folder / 'demo.png')}")
     _print(f"run folders: {folder}/*-seed*  (finished ones are kept; --fresh trains again)")
     print("your own table:  distpu fit table.csv --label COLUMN")
@@ -189,6 +214,93 @@ def _mean(values: list[float | None], scale: int, digits: int) -> str:
     return mean if len(known) == 1 else f"{mean} ± {np.std(known, ddof=1):.{digits}f}"
 
 
+# ------------------------------------------------------------------ compare
+
+
+def compare(
+    name: str,
+    root: Path | None,
+    methods: str,
+    seeds: int,
+    folder: Path,
+    labelled: int | None,
+    scenario: str,
+    prior: str | float,
+    preset: str,
+    jobs: int | None,
+) -> None:
+    chosen = list(bench.ALL) if methods == "all" else [m.strip() for m in methods.split(",")]
+    for method in chosen:
+        bench.make(method, {})
+    datasets.load(name, root)  # fetched once, before several processes want it
+    protocol = {"labelled": labelled, "scenario": scenario, "prior": prior}
+    tasks = [
+        bench.Task(m, name, str(root) if root else None, folder / f"{m}-seed{seed}", seed, protocol, preset)
+        for m in chosen
+        for seed in range(seeds)
+    ]
+    jobs = min(len(tasks), jobs or _cores())
+    groups: dict[str, list[bench.Result]] = {method: [] for method in chosen}
+    failed: list[str] = []
+    for number, (task, result) in enumerate(_watched(bench.compare(tasks, jobs), len(tasks)), 1):
+        if isinstance(result, str):
+            failed.append(f"{task.method}, seed {task.seed}: {result}")
+            continue
+        groups[task.method].append(result)
+        line = f"{number}/{len(tasks)} {task.method} seed {task.seed}: accuracy {100 * result['accuracy']:.2f} %"
+        if not sys.stderr.isatty():
+            print(line, file=sys.stderr)
+    groups = {method: sorted(results, key=lambda r: r["seed"]) for method, results in groups.items() if results}
+    print()
+    _print_comparison(groups)
+    if groups:
+        _write_comparison(folder, groups)
+        _print(
+            f"\nmean ± deviation over {seeds} seeds, in percent, on the test rows; all six metrics: {folder}/table.md"
+        )
+    if failed:
+        raise ValueError(f"{len(failed)} of {len(tasks)} runs failed: {'; '.join(failed)}")
+
+
+def _cores() -> int:
+    import os
+
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _watched(items: Iterable[Any], total: int) -> Iterable[Any]:
+    """The items, behind a progress bar on a terminal."""
+    if not sys.stderr.isatty():
+        return items
+    from rich.console import Console
+    from rich.progress import track
+
+    return track(items, "comparing", total=total, console=Console(stderr=True), transient=True)
+
+
+def _comparison_rows(groups: dict[str, list[bench.Result]], columns: Sequence[str]) -> list[tuple[str, ...]]:
+    def cell(results: list[bench.Result], key: str) -> str:
+        scale, digits = (100, 2) if key in METRICS else (1, 1 if key == "seconds" else 3)
+        return _mean([r[key] for r in results], scale, digits)
+
+    return [(method, *(cell(results, key) for key in columns)) for method, results in groups.items()]
+
+
+def _print_comparison(groups: dict[str, list[bench.Result]]) -> None:
+    columns = ("accuracy", "f1", "auc", "seconds")
+    _print_table(["method", *columns], _comparison_rows(groups, columns), right=range(1, 5))
+
+
+def _write_comparison(folder: Path, groups: dict[str, list[bench.Result]]) -> None:
+    """table.md for reading, runs.jsonl for everything else."""
+    columns = (*METRICS, "prior", "seconds")
+    lines = [["method", *columns], ["---"] * 9, *_comparison_rows(groups, columns)]
+    text = "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    checkpoint.write(folder / "table.md", text.encode())
+    rows = [result for results in groups.values() for result in results]
+    checkpoint.write(folder / "runs.jsonl", log_lines(rows).encode())
+
+
 # --------------------------------------------------------- methods and data
 
 
@@ -196,7 +308,8 @@ def methods(name: str | None) -> None:
     if name is not None:
         return _method(name)
     rows = [
-        (key, "needed" if cls.needs_prior else "no", f"{_first_line(cls)}\n{cls.paper}") for key, cls in METHODS.items()
+        (key, "needed" if cls.needs_prior else "no", f"{_first_line(cls)}\n{cls.paper}")
+        for key, cls in bench.ALL.items()
     ]
     _print_table(["name", "prior", "what it is"], rows)
     print("\na method's equations and settings:  distpu methods NAME")
@@ -219,7 +332,8 @@ def _method(name: str) -> None:
         rule = " and ".join(filter(None, rules))
         rows.append((f.name, str(f.default), f.metadata["help"] + (f"  ({rule})" if rule else "")))
     _print_table(["setting", "default", "what it is"], rows)
-    print(f"\ndistpu fit table.csv --label COLUMN --method {name} --set epochs=20")
+    if name in METHODS:
+        print(f"\ndistpu fit table.csv --label COLUMN --method {name} --set epochs=20")
 
 
 def data(root: Path | None) -> None:

@@ -61,6 +61,8 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
     name: ClassVar[str]  # as in METHODS and on the command line
     paper: ClassVar[str]
     needs_prior: ClassVar[bool] = True
+    supervised: ClassVar[bool] = False  # y must hold true labels; for comparisons, no PU method
+    presets: ClassVar[dict[str, dict[str, Any]]] = {}  # settings other than the defaults, by data set or "small"
     also_fitted: ClassVar[tuple[str, ...]] = ()  # numbers that `_learn` sets beside threshold_, saved with the model
 
     prior: float | str = param("auto", "share of positives among the unlabelled rows; 'auto' estimates it (BBE)")
@@ -134,14 +136,18 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
         self.history_ = history
         self.n_iter_ = len(history)
 
+    def _uses_prior(self) -> bool:
+        """Whether 'auto' must be estimated; asked where that hangs on a parameter too."""
+        return self.needs_prior
+
     def _prior(self, x: np.ndarray, s: np.ndarray, folder: Path | None) -> float:
-        if not self.needs_prior and self.prior == "auto":
+        if not self._uses_prior() and self.prior == "auto":
             return float("nan")
         if self.prior != "auto":
             return float(self.prior)
         known = folder / "prior.json" if folder else None  # a forest takes a while: not again after a kill
         if known and known.exists():
-            return checkpoint.read_json(known)["prior"]
+            return checkpoint.read_json(known, "prior")["prior"]
         prior = estimate_prior(x, s)
         if known:
             checkpoint.write_json(known, {"prior": prior})
@@ -183,7 +189,7 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
             "method": self.name,
             "params": self._plain_parameters(),
             "data": {},
-            "versions": _versions(),
+            "versions": versions(),
         }
         checkpoint.write_json(path / "config.json", config)
         checkpoint.write(path / "metrics.jsonl", run.log_lines(self.history_).encode())
@@ -258,15 +264,16 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
         shape = X.shape if hasattr(X, "shape") else np.asarray(X).shape
         if not reset and (self.layout_ != "rows" or len(shape) > 2):
             self._check_shape(shape)  # scikit-learn would compare the second axis and call it features
-        x = validate_data(
-            self,
-            X,
-            reset=reset,
-            dtype=[np.float32, np.uint8],
-            allow_nd=True,
-            ensure_all_finite=False,
-            ensure_min_samples=2 if reset else 1,
-        )
+        with np.errstate(over="ignore"):  # what is too large for float32 becomes infinite, and is named below
+            x = validate_data(
+                self,
+                X,
+                reset=reset,
+                dtype=[np.float32, np.uint8],
+                allow_nd=True,
+                ensure_all_finite=False,
+                ensure_min_samples=2 if reset else 1,
+            )
         names = getattr(self, "feature_names_in_", None)
         _refuse_infinite(x, names)
         if reset:
@@ -294,7 +301,7 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
         data |= {"labels": zlib.crc32(s.tobytes()), "fingerprint": _fingerprint(x)}
         data |= {name: _fingerprint(rows) for name, rows in sets.items()}
         params = self._plain_parameters()
-        return {"method": self.name, "params": params, "data": data, "seed": seed, "versions": _versions()}
+        return {"method": self.name, "params": params, "data": data, "seed": seed, "versions": versions()}
 
     def _plain_parameters(self) -> run.Row:
         """Parameters as JSON can hold them; what is code or a generator is named, not stored."""
@@ -406,7 +413,7 @@ def _device(name: str) -> torch.device:
     return device
 
 
-def _versions() -> run.Row:
+def versions() -> run.Row:
     return {
         "distpu": __version__,
         "torch": torch.__version__,

@@ -28,7 +28,9 @@ def read_labels(y: Any, pos_label: Any = None) -> tuple[np.ndarray, np.ndarray]:
         if pos_label is None and values[0] in (0, -1):
             raise ValueError(f"y holds only {values[0]} and missing values, no labelled positive; {USE}")
         if pos_label is not None and pos_label != values[0]:
-            raise ValueError(f"pos_label={pos_label!r} is not in y, which holds {values[0]!r} and missing values")
+            raise ValueError(
+                f"pos_label={pos_label!r} is not in y, which holds {values.tolist()[0]!r} and missing values"
+            )
         return (~missing).astype(np.int64), _classes_beside_missing(values[0])
     if missing.any() and not len(values):
         raise ValueError(f"y holds missing values only, no labelled positive; {USE}")
@@ -87,14 +89,15 @@ def _classes_beside_missing(positive: Any) -> np.ndarray:
 
 
 def _positive(values: np.ndarray, pos_label: Any) -> Any:
+    first, second = values.tolist()  # plain values: numpy's own show as np.str_('yes')
     if pos_label is not None:
-        if pos_label not in values.tolist():
-            raise ValueError(f"pos_label={pos_label!r} is not in y, which holds {values[0]!r} and {values[1]!r}")
+        if pos_label not in (first, second):
+            raise ValueError(f"pos_label={pos_label!r} is not in y, which holds {first!r} and {second!r}")
         return pos_label
-    if values.tolist() not in ([0, 1], [-1, 1], [False, True]):
+    if (first, second) not in ((0, 1), (-1, 1)):  # False is 0, True is 1
         warnings.warn(
-            f"y holds {values[0]!r} and {values[1]!r}; taking {values[1]!r} for the labelled positives "
-            f"(pos_label={values[0]!r} would take the other)",
+            f"y holds {first!r} and {second!r}; taking {second!r} for the labelled positives "
+            f"(pos_label={first!r} would take the other)",
             UserWarning,
             stacklevel=4,
         )

@@ -23,12 +23,11 @@ def demo(runs: list[Path], path: Path) -> Path:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(4.2 * (len(runs) + 1), 3.8), layout="constrained")
+    figure = Figure(figsize=(10, 7), layout="constrained")
     FigureCanvasAgg(figure)
-    axes = figure.subplots(1, len(runs) + 1)
+    axes = figure.subplots(2, 2).flatten()
     for axis, run in zip(axes, runs, strict=False):
         _histogram(axis, run)
-    axes[0].set_ylabel("share of the rows of a kind")
     axes[0].legend(loc="upper center", fontsize=8, frameon=False)
     _priors(axes[-1], runs)
     figure.savefig(path, dpi=130)
@@ -45,7 +44,9 @@ def _histogram(axis, run: Path) -> None:
         weights = np.full(len(chosen), 1 / max(1, len(chosen)))
         axis.hist(chosen, bins, weights=weights, alpha=0.55, color=colour, label=f"{label} ({len(chosen)})")
     axis.axvline(0.5, color="black", linewidth=0.8, linestyle=":")
-    axis.set(xlim=(0, 1), ylim=(0, 1), xlabel="predicted probability, training rows")
+    axis.set(
+        xlim=(0, 1), ylim=(0, 1), xlabel="predicted probability, training rows", ylabel="share of rows of that kind"
+    )
     axis.set_title(f"{_name(result['method'])}: test accuracy {result['accuracy']:.1%}", fontsize=11)
 
 
@@ -56,7 +57,10 @@ def _priors(axis, runs: list[Path]) -> None:
         shares = [row["predicted_prior"] for row in log]
         axis.plot(range(1, len(shares) + 1), shares, color=COLOURS.get(method), label=_name(method))
     axis.axhline(result["true_prior"], color="black", linestyle="--", label=f"true prior {result['true_prior']:.3f}")
-    axis.set(ylim=(0, 1), xlabel="epoch", title="unlabelled rows predicted positive")
+    used = next((checkpoint.read_json(run / "result.json")["prior"] for run in runs), None)
+    if used is not None and abs(used - result["true_prior"]) > 1e-6:
+        axis.axhline(used, color="black", linewidth=0.8, linestyle=":", label=f"estimated prior {used:.3f}")
+    axis.set(ylim=(0, 1), xlabel="epoch", ylabel="predicted class prior", title="Unlabelled rows predicted positive")
     axis.title.set_fontsize(11)
     axis.legend(fontsize=8, frameon=False)
 

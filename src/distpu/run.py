@@ -8,7 +8,7 @@ import os
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
@@ -97,8 +97,9 @@ class Run:
         if not bad and all(bool(p.isfinite().all()) for p in model.parameters()):
             return
         what = f"the loss term {bad[0]!r} became {epoch.terms[bad[0]]}" if bad else "the weights became infinite or NaN"
-        kept = [path.name for path in _checkpoints(self._folder, stage) if path.exists()] if self._folder else []
-        where = f" (the last good state is kept: {self._folder}/{kept[0]})" if kept else ""
+        saved = self._folder.glob("stage-*.safetensors") if self._folder else []
+        kept = max(saved, key=lambda path: path.stat().st_mtime_ns, default=None)
+        where = f" (the last good state is kept: {kept})" if kept else ""
         raise FloatingPointError(
             f"{what} in stage {stage!r}, epoch {epoch.number + 1} of {epoch.of}, at lr={epoch.lr:.3g}; "
             f"lower the learning rate{', in another folder,' if kept else ''} or look for extreme values in X{where}"
@@ -172,7 +173,7 @@ def open_folder(path: str | Path, config: Row) -> Iterator[tuple[Path, Row, bool
     with lock(folder):
         finished = (folder / "done").exists()
         if known.exists():
-            there = checkpoint.read_json(known, "method", "params", "data", "seed")
+            there = checkpoint.read_json(known, "method", "params", "data")
             differ = _differences(there, config)
             if not differ:
                 yield folder, there, finished
@@ -187,14 +188,16 @@ def open_folder(path: str | Path, config: Row) -> Iterator[tuple[Path, Row, bool
 def _differences(old: Row, new: Row) -> list[str]:
     """What of parameters and data differs; device and progress may change between start and resume."""
 
-    def pairs(a: Row, b: Row) -> str:
-        both = [k for k in sorted(a | b) if a.get(k) != b.get(k) and k not in ("device", "progress", "fingerprint")]
-        return ", ".join(f"{k}={b.get(k)!r} (there: {a.get(k)!r})" for k in both)
+    def pairs(a: Row, b: Row, keys: Iterable[str]) -> str:
+        return ", ".join(f"{k}={b.get(k)!r} (there: {a.get(k)!r})" for k in keys if a.get(k) != b.get(k))
 
     a, b = ({"method": config["method"], **config["params"]} for config in (old, new))
-    params, data = pairs(a, b), pairs(old["data"], new["data"])
-    if not data and old["data"] != new["data"]:
-        data = "as many rows and labels, but not the same"
+    params = pairs(a, b, [k for k in sorted(a | b) if k not in ("device", "progress")])
+    a, b = old["data"], new["data"]
+    data = pairs(a, b, ("rows", "shape", "labelled"))
+    if not data and a != b:  # what is left are checksums, which tell a reader nothing
+        sums = [k for k in sorted(a | b) if a.get(k) != b.get(k)]
+        data = f"as many rows, other {' and '.join(sums).replace('fingerprint', 'values')}"
     return [f"{what}: {text}" for what, text in (("parameters", params), ("data", data)) if text]
 
 
@@ -277,7 +280,7 @@ class Bar:
             self.bar.start()
         if stage not in self.tasks:
             self.tasks[stage] = self.bar.add_task(f"{self.title} {stage}", total=epoch.of, loss="")
-        loss = "  ".join(f"{name} {value:.4f}" for name, value in epoch.terms.items())
+        loss = f"loss {sum(epoch.terms.values()):.4f}"  # its terms, which the log has, would leave the bar no room
         self.bar.update(self.tasks[stage], completed=epoch.number + 1, loss=loss)
 
     def __enter__(self) -> Bar:

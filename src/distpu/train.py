@@ -75,7 +75,7 @@ def _cut(order: Tensor, batch_size: int) -> Tensor:
 
     One shape for all: no last batch of a single row, which BatchNorm cannot take, and a step that can be captured.
     """
-    steps = math.ceil(len(order) / batch_size)
+    steps = min(math.ceil(len(order) / batch_size), max(1, len(order) // 2))
     size = len(order) // steps
     return order[: steps * size].view(steps, size)
 
