@@ -1,0 +1,35 @@
+"""PN: ordinary supervised learning on true labels, the ceiling that PU methods are measured against.
+
+    R = mean BCE(z, y)
+
+Assumes: y is the truth for every row, 1 positive and 0 negative. This is no PU method: given PU labels it would learn
+that every unlabelled row is negative. It is here for comparisons on data whose labels are known; no prior.
+
+Differs from its public code: there is none; the network and the trainer are those of the methods beside it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import nn
+from torch.nn.functional import binary_cross_entropy_with_logits as bce
+
+from ..estimator import PUClassifier
+from ..run import Run
+from ..train import Risk
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class PN(PUClassifier):
+    """The supervised ceiling: no PU method, y is taken as the truth (1 positive, 0 negative)."""
+
+    name = "pn"
+    paper = "no paper of its own; cross-entropy on all true labels"
+    needs_prior = False
+    supervised = True
+
+    def _learn(self, run: Run) -> nn.Module:
+        model = run.net()
+        run.train("pn", model, Risk("bce", bce), self._recipe())
+        return model

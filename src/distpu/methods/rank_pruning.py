@@ -1,0 +1,144 @@
+"""Rank pruning (Northcutt, Wu, Chuang: "Learning with Confident Examples: Rank Pruning for Robust Classification with
+Noisy Labels", UAI 2017), with clean positives: s = 1 is never wrong, s = 0 is wrong on the hidden positives.
+
+    q = P(s=1|x) of each row, by a network that was trained on the other folds; p_s = share of labelled rows
+    LB = mean q of the labelled rows
+    rho = P(s=0|y=1) = #{q >= LB, s=0} / #{q >= LB},   per fold, then averaged
+    p_y = p_s / (1 - rho),   hidden share of positives P(y=1|s=0) = rho p_y / (1 - p_s)
+
+    prune the hidden share of the unlabelled rows that have the highest q; N = those that are left
+    refit from scratch:  R = sum of w BCE(z, s) over P and N / sum of w,   w = 1 / (1 - rho) on P, 1 on N
+
+prune_by="prior" sets the hidden share to a known prior, which gives rho = prior n_U / (n_P + prior n_U).
+
+Assumes: every positive has the same chance of being labelled, and the two classes overlap little. Needs no prior: it
+estimates its own, kept as prior_ (except with prune_by="prior"). q only ranks: where few rows are labelled its level
+says nothing, so none is compared with 1/2 before the refit.
+
+Differs from its public code: equal rows share a fold, or a labelled row would lend its label to its unlabelled copy.
+The fold networks weigh P and U alike (fold_weights="none" as in that code): q is then monotone in P(s=1|x), and ranks
+better where few rows are labelled. They train briefly, as a long fit learns by heart which rows are unlabelled. rho is
+bounded by p_y <= 1, where that code clips it at 0.9999 and lets p_y pass 1. The shared trainer stands in for early
+stopping on held-out noisy labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import binary_cross_entropy_with_logits as bce
+
+from .. import nets
+from ..data import folds, mean_where
+from ..estimator import PUClassifier, param
+from ..parts import logistic_loss
+from ..run import Run
+from ..train import Risk
+
+
+def confident_noise_rate(q: Tensor, s: Tensor) -> Tensor:
+    """rho = #{q >= LB, s=0} / #{q >= LB},  LB = mean q of the labelled rows. NaN where there are none."""
+    confident = q >= q[s == 1].mean()
+    return (s[confident] == 0).double().mean()
+
+
+def prior_noise_rate(prior: float, n_p: int, n_u: int) -> float:
+    """rho for which the hidden share is the prior."""
+    return prior * n_u / (n_p + prior * n_u)
+
+
+def hidden_share(rho: float, p_s: float) -> float:
+    """P(y=1|s=0) = rho p_y / (1 - p_s),  p_y = p_s / (1 - rho)."""
+    return rho * p_s / (1 - rho) / (1 - p_s)
+
+
+def kept(q: Tensor, s: Tensor, share: float, least: int) -> Tensor:
+    """Mask of the rows left: P, and U less its share of highest q. Rows that tie at the cut stay, all of them."""
+    u = q[s == 0]
+    pruned = max(0, min(int(share * len(u) + 1e-9), len(u) - least))
+    if not pruned:
+        return torch.ones_like(s, dtype=torch.bool)
+    cut = u.sort(descending=True).values[pruned]  # the first that stays
+    return (s == 1) | (q <= cut)
+
+
+def refit_risk(z: Tensor, s: Tensor, share: float) -> Tensor:
+    """share E_P[l(z)] + (1 - share) E_N[l(-z)],  share = the weight of P in the sum of all weights."""
+    return share * mean_where(logistic_loss(z), s == 1) + (1 - share) * mean_where(logistic_loss(-z), s == 0)
+
+
+def balanced_risk(z: Tensor, s: Tensor) -> Tensor:
+    """Cross-entropy with P and U of equal weight: monotone in P(s=1|x), and learned sooner where P is small."""
+    return refit_risk(z, s, share=0.5)
+
+
+class Among(Risk):
+    """A risk on some of the rows."""
+
+    chosen: Tensor
+
+    def __init__(self, name: str, risk: Callable[[Tensor, Tensor], Tensor], chosen: Tensor):
+        super().__init__(name, risk)
+        self.register_buffer("chosen", torch.nonzero(chosen).flatten())
+
+    def rows(self, s: Tensor) -> Tensor:
+        return self.chosen
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class RankPruning(PUClassifier):
+    """Drop the unlabelled rows that look most positive, then learn the rest as negatives."""
+
+    name = "rank-pruning"
+    paper = "Northcutt, Wu, Chuang, Learning with Confident Examples: Rank Pruning, UAI 2017"
+    needs_prior = False
+
+    prune_by: str = param("confident-counts", "how many to prune: by the paper's own estimate, or by the prior",
+                          one_of=("confident-counts", "prior"))  # fmt: skip
+    folds: int = param(3, "folds of the cross-fitted ranking", least=2)
+    fold_epochs: int = param(10, "epochs of each fold's network; many flatten the ranking", least=1)
+    fold_weights: str = param("balanced", "in the ranking P weighs as much as U, or each row the same",
+                              one_of=("balanced", "none"))  # fmt: skip
+    least_left: int = param(10, "unlabelled rows that are never pruned", least=1)
+
+    def _uses_prior(self) -> bool:
+        return self.prune_by == "prior"
+
+    def _learn(self, run: Run) -> nn.Module:
+        s = run.data.s
+        n_p, n = int(s.sum()), len(s)
+        fold = self._fold(run)
+        q = torch.empty(n, dtype=torch.float64, device=s.device)
+        for k in fold.unique().tolist():
+            q[fold == k] = self._out_of_fold(run, f"fold-{k + 1}", fold == k)
+        if self.prune_by == "prior":
+            rho = prior_noise_rate(run.data.prior, n_p, n - n_p)
+        else:
+            rates = torch.stack([confident_noise_rate(q[fold == k], s[fold == k]) for k in fold.unique()])
+            rho = min(float(rates.nanmean()), 1 - n_p / n)  # p_y <= 1
+            self.prior_ = hidden_share(rho, n_p / n)
+        left = kept(q, s, hidden_share(rho, n_p / n), self.least_left)
+        weight = n_p / (1 - rho)
+        share = weight / (weight + int(left.sum()) - n_p)
+        model = run.net()
+        run.train("refit", model, Among("bce", lambda z, s: refit_risk(z, s, share), left), self._recipe())
+        return model
+
+    def _fold(self, run: Run) -> Tensor:
+        """Fold of each row. Every network must see both kinds of rows in the folds that it is trained on."""
+        s = run.data.s
+        k = min(self.folds, int((s == 1).sum()), int((s == 0).sum()))
+        seed = int(torch.randint(2**31 - 1, ()))
+        fold = torch.from_numpy(folds(run.data.x.cpu().numpy(), s.cpu().numpy(), max(k, 2), seed)).to(s.device)
+        if any(len(fold[s == kind].unique()) < 2 for kind in (0, 1)):
+            raise ValueError("rank-pruning needs at least 2 different labelled positives and 2 unlabelled rows")
+        return fold
+
+    def _out_of_fold(self, run: Run, stage: str, held_out: Tensor) -> Tensor:
+        """P(s=1|x) of the held-out rows, from a network trained on the others."""
+        model, risk = run.net(), balanced_risk if self.fold_weights == "balanced" else bce
+        run.train(stage, model, Among("bce", risk, ~held_out), self._recipe(epochs=self.fold_epochs))
+        return nets.logits(model, run.data.x[held_out]).double().sigmoid()
