@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import softplus
@@ -31,6 +33,12 @@ def pu_risks(z: Tensor, s: Tensor, prior: float, loss: str = "sigmoid") -> tuple
     """(R_p, R_n): R_p = prior E_P[l(z)],  R_n = E_U[l(-z)] - prior E_P[l(-z)]."""
     l, P, U = LOSSES[loss], s == 1, s == 0  # noqa: E741
     return prior * mean_where(l(z), P), mean_where(l(-z), U) - prior * mean_where(l(-z), P)
+
+
+def pn_risks(z: Tensor, s: Tensor, weight: float | Tensor = 0.5, loss: str = "logistic") -> tuple[Tensor, Tensor]:
+    """(w E_P[l(z)], (1 - w) E_N[l(-z)]): rows with s = 0 are taken for negatives, the classes weigh w and 1 - w."""
+    l = LOSSES[loss]  # noqa: E741
+    return weight * mean_where(l(z), s == 1), (1 - weight) * mean_where(l(-z), s == 0)
 
 
 def binary_entropy(z: Tensor) -> Tensor:
@@ -83,3 +91,33 @@ class Memory(nn.Module):
 
     def remember(self, index: Tensor, values: Tensor) -> None:
         self.values[index] = values.detach()
+
+
+class Teacher(nn.Module):
+    """The moving average of a network's weights: W <- a W + (1-a) W_student, a = min(1 - 1/(t+1), decay), t = 0, 1, ...
+
+    The first step copies; up to a = decay the teacher is the plain mean of all it followed. BatchNorm's statistics are
+    those of its own passes in training: the mean of the students' would not belong to the mean of their weights.
+    """
+
+    steps: Tensor
+
+    def __init__(self, net: nn.Module, decay: float):
+        super().__init__()
+        self.net, self.decay = copy.deepcopy(net).requires_grad_(False), decay
+        self.register_buffer("steps", torch.zeros(()))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.net(x)
+
+    @torch.no_grad()
+    def follow(self, net: nn.Module) -> None:
+        a = (1 - 1 / (self.steps + 1)).clamp(max=self.decay)
+        for mine, theirs in zip(self.net.parameters(), net.parameters(), strict=True):
+            mine.copy_(a * mine + (1 - a) * theirs)
+        self.steps += 1
+
+    def restart(self, net: nn.Module) -> None:
+        """Become the network itself, as if nothing had been followed."""
+        self.net.load_state_dict(net.state_dict())
+        self.steps.zero_()

@@ -1,0 +1,97 @@
+"""CVIR (Garg, Wu, Smola, Balakrishnan, Lipton: "Mixture Proportion Estimation and PU Learning: A Modern Approach",
+NeurIPS 2021). Conditional value ignoring risk: unlabelled rows that look positive are no negatives.
+
+    warm start:  1/2 E_P[l(z)] + 1/2 E_U[l(-z)],   l(z) = log(1 + exp(-z))
+    each epoch:  K = U without its floor(prior n_U) highest z, scored in eval mode before the epoch
+                 w E_P[l(z)] + (1 - w) E_K[l(-z)],   w = prior, or 1/2
+
+Assumes: labelled rows drawn from all positives alike; the prior, given or estimated; a network that ranks rows before
+it has learned the unlabelled ones by heart, hence the warm start. If K holds negatives only, w = prior weighs the two
+classes as the unlabelled rows do, so that 1/2 is the right place to cut.
+
+Differs from its public code: there w = 1/2, which is right at prior = 1/2 (`weights="half"`). There an epoch ends with
+the shorter of P and U; here P starts over until each kept row was seen once. There rows are ranked through random
+augmentations; here as they are. There SGD runs 1000 epochs and more at a constant rate; here the shared trainer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor, nn
+
+from .. import nets
+from ..data import Batch
+from ..estimator import PUClassifier, param
+from ..parts import pn_risks
+from ..run import Run
+from ..train import SAMPLINGS, Objective, Recipe
+
+
+def without_highest(z: Tensor, s: Tensor, prior: float, among: Tensor) -> Tensor:
+    """Mask: `among` less the floor(prior n_U) highest z of its unlabelled rows. Of equals the first go first."""
+    unlabelled = torch.nonzero(among & (s == 0)).flatten()
+    drop = min(int(prior * len(unlabelled)), len(unlabelled) - 1)  # one stays, whatever the prior
+    highest = z[unlabelled].argsort(descending=True, stable=True)[:drop]
+    kept = among.clone()
+    kept[unlabelled[highest]] = False
+    return kept
+
+
+class Inliers(Objective):
+    """P against the kept unlabelled rows; until some are set aside: against all of `among`, at equal weights."""
+
+    among: Tensor
+    kept: Tensor
+    weight: Tensor
+
+    def __init__(self, among: Tensor):
+        super().__init__()
+        self.register_buffer("among", among)
+        self.register_buffer("kept", among.clone())
+        self.register_buffer("weight", torch.tensor(0.5, device=among.device))
+
+    def set_aside(self, z: Tensor, s: Tensor, prior: float, weights: str) -> None:
+        """Rank the rows for the next epoch."""
+        self.kept.copy_(without_highest(z, s, prior, self.among))
+        self.weight.fill_(prior if weights == "prior" else 0.5)
+
+    def rows(self, s: Tensor) -> Tensor:
+        return torch.nonzero(self.kept).flatten()
+
+    def forward(self, model: nn.Module, batch: Batch, progress: Tensor) -> dict[str, Tensor]:
+        positive, negative = pn_risks(model(batch.x), batch.s, self.weight)
+        return {"positive": positive, "negative": negative}
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class CVIR(PUClassifier):
+    """Each epoch the unlabelled rows that look most positive are set aside, as many as there are positives."""
+
+    name = "cvir"
+    paper = "Garg et al., Mixture Proportion Estimation and PU Learning: A Modern Approach, NeurIPS 2021"
+
+    warm_up_epochs: int = param(3, "epochs of P against all of U before the first ranking", least=1)
+    weights: str = param("prior", "w: 'prior', or 'half' as in the paper", one_of=("prior", "half"))
+    sampling: str = param("paired", "'paired': labelled rows in every batch, over and over", one_of=tuple(SAMPLINGS))
+    labelled_share: float = param(
+        0.1, "share of labelled rows in a 'paired' batch; all, if they are fewer", above=0, below=1
+    )
+    lr_floor: float = param(0.0, "the cosine ends at this share of lr; 1: constant, as in the paper", least=0, most=1)
+
+    def _learn(self, run: Run) -> nn.Module:
+        model, data = run.net(), run.data
+        objective = Inliers(torch.ones_like(data.s, dtype=torch.bool))
+        run.train("warm-up", model, objective, self._warm_up(data.s))
+        objective.set_aside(nets.logits(model, data.x), data.s, data.prior, self.weights)
+        for _ in run.epochs("cvir", model, objective, self._paired(data.s)):
+            objective.set_aside(nets.logits(model, data.x), data.s, data.prior, self.weights)
+        return model
+
+    def _warm_up(self, s: Tensor) -> Recipe:
+        return replace(self._paired(s), epochs=self.warm_up_epochs, floor=1.0)
+
+    def _paired(self, s: Tensor) -> Recipe:
+        labelled = max(1, min(int(self.labelled_share * self.batch_size), int((s == 1).sum())))
+        return self._recipe(labelled=labelled, floor=self.lr_floor)
