@@ -3,17 +3,34 @@
 from distpu import METHODS, nets
 
 
-def small_net(shape):
-    return nets.mlp(shape, width=24)
+class SmallNet:
+    """A callable with a name that is the same in every process: test ids are made of it."""
+
+    def __call__(self, shape):
+        return nets.mlp(shape, width=24)
+
+    def __repr__(self):
+        return "small_net"
+
+    def __eq__(self, other):
+        return isinstance(other, SmallNet)
+
+    def __hash__(self):
+        return 0
 
 
-# PULDA's published rates are for thousands of steps: in dozens, the first must be high and the second must not
+small_net = SmallNet()
+
+
+# at 2e-3 PULDA's Mixup undoes on the toy what its warm-up learned: 0.97 of the hidden labels right before, 0.56 after
 OWN = {"pulda": {"warm_up_lr": 2e-3, "lr": 1e-4}}
+# scikit-learn's checks hand over true labels: the prior is then 0.01, and a posterior takes longer
+OWN |= {name: {"posterior_epochs": 16, "epochs": 16} for name in ("pubn", "apu")}
 
 
 def small(name, **settings):
     cls = METHODS[name]
     known = cls.__dataclass_fields__
     short = {k: 8 for k in known if k.endswith("epochs")}
-    own = {"lr": 2e-3, **OWN.get(name, {})}
-    return cls(**{"batch_size": 32, "network": small_net, "random_state": 0, **own, **short, **settings})
+    own = {"lr": 2e-3, **short, **OWN.get(name, {})}
+    return cls(**{"batch_size": 32, "network": small_net, "random_state": 0, **own, **settings})

@@ -14,16 +14,28 @@ MAY_IMPORT = {  # module -> distpu modules it may import; within functions too
     "datasets": set(),
     "metrics": set(),
     "labels": set(),
+    "checks": set(),
     "prior": {"data"},
     "checkpoint": set(),
     "parts": {"data"},
     "train": {"data"},
     "run": {"checkpoint", "nets", "train", "data"},
-    "estimator": {"checkpoint", "nets", "run", "data", "labels", "prior", "train", "methods"},  # methods: in load()
-    "methods": {"nets", "data", "estimator", "parts", "run", "train", "prior"},
-    "bench": {"checkpoint", "metrics", "data", "datasets", "estimator", "labels", "methods"},
+    "estimator": {
+        "checkpoint",
+        "checks",
+        "nets",
+        "run",
+        "data",
+        "labels",
+        "prior",
+        "train",
+        "methods",
+    },  # methods: in load()
+    "methods": {"nets", "data", "estimator", "labels", "parts", "run", "train", "prior"},
+    "wrappers": {"checks", "data", "labels", "prior"},
+    "bench": {"checkpoint", "metrics", "data", "datasets", "estimator", "labels", "methods", "wrappers"},
     "plots": {"checkpoint", "run"},
-    "commands": {"bench", "checkpoint", "datasets", "estimator", "labels", "methods", "plots"},
+    "commands": {"bench", "checkpoint", "datasets", "estimator", "methods", "plots", "run"},
     "cli": {"commands", "datasets"},
 }
 
@@ -56,7 +68,10 @@ def test_importing_pulls_in_nothing_heavy(statement):
 def test_public_names():
     import distpu
 
-    assert {name: getattr(distpu, name).__name__ for name in distpu.__all__ if name != "METHODS"}
-    assert set(distpu.METHODS) and set(distpu.__all__) <= set(dir(distpu))
+    assert set(distpu.__all__) == set(distpu._HOME) <= set(dir(distpu))
+    for name in distpu.__all__:
+        assert getattr(distpu, name) is not None
+    for cls in [*distpu.METHODS.values(), *distpu.WRAPPERS.values()]:
+        assert getattr(distpu, cls.__name__) is cls  # as `distpu methods NAME` tells a reader to import it
     with pytest.raises(AttributeError, match="no attribute 'DistPUU'"):
         _ = distpu.DistPUU

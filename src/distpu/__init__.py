@@ -15,23 +15,55 @@ __version__ = "0.1.0"
 # name -> module, imported when first asked for, so that `import distpu` and `distpu --help` stay instant
 _HOME = {
     "METHODS": "methods",
+    "APU": "methods",
+    "CVIR": "methods",
+    "LBE": "methods",
     "NNPU": "methods",
+    "PN": "methods",
+    "PULDA": "methods",
+    "PUSB": "methods",
     "UPU": "methods",
+    "VPU": "methods",
     "DistPU": "methods",
+    "ImbPU": "methods",
     "Naive": "methods",
+    "PUbN": "methods",
+    "RankPruning": "methods",
+    "SelfPU": "methods",
+    "TEDn": "methods",
+    "WRAPPERS": "wrappers",
+    "BaggingPU": "wrappers",
+    "ElkanNoto": "wrappers",
+    "TwoStep": "wrappers",
     "PUClassifier": "estimator",
-    "draw_pu": "data",
-    "estimate_prior": "prior",
     "load": "estimator",
+    "draw_pu": "data",
     "unlabelled_prior": "data",
+    "estimate_prior": "prior",
 }
 __all__ = [
+    "APU",
+    "CVIR",
+    "LBE",
     "METHODS",
     "NNPU",
+    "PN",
+    "PULDA",
+    "PUSB",
     "UPU",
+    "VPU",
+    "WRAPPERS",
+    "BaggingPU",
     "DistPU",
+    "ElkanNoto",
+    "ImbPU",
     "Naive",
     "PUClassifier",
+    "PUbN",
+    "RankPruning",
+    "SelfPU",
+    "TEDn",
+    "TwoStep",
     "draw_pu",
     "estimate_prior",
     "load",
@@ -41,8 +73,27 @@ __all__ = [
 if TYPE_CHECKING:
     from .data import draw_pu, unlabelled_prior
     from .estimator import PUClassifier, load
-    from .methods import METHODS, NNPU, UPU, DistPU, Naive
+    from .methods import (
+        APU,
+        CVIR,
+        LBE,
+        METHODS,
+        NNPU,
+        PN,
+        PULDA,
+        PUSB,
+        UPU,
+        VPU,
+        DistPU,
+        ImbPU,
+        Naive,
+        PUbN,
+        RankPruning,
+        SelfPU,
+        TEDn,
+    )
     from .prior import estimate_prior
+    from .wrappers import WRAPPERS, BaggingPU, ElkanNoto, TwoStep
 
 
 def __getattr__(name: str) -> Any:

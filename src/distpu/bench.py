@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
 
 from . import checkpoint, metrics
 from .data import draw_pu
@@ -89,13 +88,14 @@ def simulate(
         if done:
             return checkpoint.read_json(folder / "result.json")
         folder.mkdir(parents=True, exist_ok=True)
-        classifier.fit(x.reshape(len(x), -1), s)
+        classifier.fit(_rows_for(method, x), s)
     else:  # the ceiling learns from the truth; a finished folder is restored, or says what differs
         classifier.fit(x, y if classifier.supervised else s, folder=folder)
         if done:
             return checkpoint.read_json(folder / "result.json")
     seconds = time.perf_counter() - start
-    z, p = (_scores(classifier, method, rows) for rows in (data.x_test, x))
+    z = classifier.decision_function(_rows_for(method, data.x_test))
+    score = classifier.predict_proba(_rows_for(method, x))[:, 1]
     result = {
         "method": method,
         "dataset": data.name,
@@ -110,14 +110,13 @@ def simulate(
         "versions": versions(),
     }
     with open(folder / "scores.npz", "wb") as file:
-        score = expit(p).astype(np.float32)
-        np.savez_compressed(file, score=score, s=s.astype(np.int8), y=y.astype(np.int8))
+        np.savez_compressed(file, score=score.astype(np.float32), s=s.astype(np.int8), y=y.astype(np.int8))
     checkpoint.write_json(folder / "result.json", result)
     return result
 
 
-def _scores(classifier: Any, method: str, x: np.ndarray) -> np.ndarray:
-    return classifier.decision_function(x.reshape(len(x), -1) if method in WRAPPERS else x)
+def _rows_for(method: str, x: np.ndarray) -> np.ndarray:
+    return x.reshape(len(x), -1) if method in WRAPPERS else x
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import platform
 import threading
 import zlib
 from collections.abc import Callable
-from dataclasses import Field, dataclass, field, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
@@ -21,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import nn
 
 from . import __version__, checkpoint, nets, run
+from .checks import as_channels_first, check_parameters, find_device, layout_of, param, refuse_infinite
 from .data import PUData
 from .labels import read_labels
 from .prior import estimate_prior
@@ -28,21 +28,6 @@ from .run import Run
 from .train import SAMPLINGS, Recipe
 
 T = TypeVar("T")
-
-
-def param(
-    default: T,
-    help: str,
-    *,
-    above: Any = None,
-    least: Any = None,
-    most: Any = None,
-    below: Any = None,
-    one_of: Any = None,
-) -> T:
-    """A hyper-parameter: its default, what it is, what it may be. Checked in fit, shown by `distpu methods NAME`."""
-    rules = {"above": above, "least": least, "most": most, "below": below, "one_of": one_of}
-    return field(default=default, metadata={"help": help, **{k: v for k, v in rules.items() if v is not None}})
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -110,7 +95,7 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def _train(self, x: np.ndarray, s: np.ndarray, sets: Arrays, folder: Path | None, seed: int) -> None:
-        device = _device(self.device)
+        device = find_device(self.device)
         show = self.progress in ("auto", True)
         with run.busy(f"{self.name}: estimating the prior", show and self.prior == "auto"):
             self.prior_ = self._prior(x, s, folder)
@@ -232,21 +217,14 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
                 f"the weights in {folder}/model.safetensors do not fit network={self.network!r} for rows of shape "
                 f"{self.shape_}; pass the network it was trained with, or train into a new folder"
             ) from None
-        self._keep(model.eval().to(_device(self.device)), list(run.read_log(folder / "metrics.jsonl")))
+        self._keep(model.eval().to(find_device(self.device)), list(run.read_log(folder / "metrics.jsonl")))
         return self
 
     # --------------------------------------------------------------- checks
 
     def _check_parameters(self) -> None:
-        for f in fields(self):
-            _check_parameter(f, getattr(self, f.name))
-        share: Any = self.prior
-        number = isinstance(share, (int, float, np.number)) and not isinstance(share, bool)
-        if not number and not (isinstance(share, str) and share == "auto"):
-            raise ValueError(f"prior={share!r} must be a number strictly between 0 and 1, or 'auto'")
-        if number and not 0 < share < 1:
-            raise ValueError(f"prior={share} must lie strictly between 0 and 1 (or be 'auto')")
-        _device(self.device)
+        check_parameters(self)
+        find_device(self.device)
 
     def _check_data(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
         if y is None:
@@ -275,10 +253,10 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
                 ensure_min_samples=2 if reset else 1,
             )
         names = getattr(self, "feature_names_in_", None)
-        _refuse_infinite(x, names)
+        refuse_infinite(x, names)
         if reset:
-            self.layout_, self.bytes_ = _layout(x.shape), x.dtype == np.uint8
-        x = _as_channels_first(x, self.layout_)
+            self.layout_, self.bytes_ = layout_of(x.shape), x.dtype == np.uint8
+        x = as_channels_first(x, self.layout_)
         if reset:
             self.shape_ = tuple(x.shape[1:])
         elif self.bytes_ and x.ndim == 4 and x.dtype != np.uint8 and x.size and x.max() <= 1:
@@ -329,29 +307,6 @@ Arrays = dict[str, np.ndarray]
 _TURN = threading.RLock()  # torch's random state belongs to the process: fits in several threads take turns
 
 
-def _check_parameter(f: Field, value: Any) -> None:
-    """One rule table for all fields: the type of the default, and the bounds beside it."""
-    rules = f.metadata
-    if "one_of" in rules and value not in rules["one_of"]:
-        near = difflib.get_close_matches(str(value), [str(v) for v in rules["one_of"]], 1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise ValueError(f"{f.name}={value!r} must be one of {', '.join(map(repr, rules['one_of']))}{hint}")
-    bounds = {k: rules[k] for k in ("above", "least", "most", "below") if k in rules}
-    numeric = isinstance(f.default, (int, float)) and not isinstance(f.default, bool)
-    if not (bounds or numeric) or (value is None and f.default is None):
-        return
-    whole = isinstance(f.default, int)
-    number = isinstance(value, (int, np.integer)) if whole else isinstance(value, (int, float, np.number))
-    if not number or isinstance(value, bool) or np.isinf(value):
-        raise ValueError(f"{f.name}={value!r} must be {'a whole number' if whole else 'a finite number'}")
-    words = {"above": "above", "least": "at least", "most": "at most", "below": "below"}
-    holds = {"above": value > bounds.get("above", -np.inf), "least": value >= bounds.get("least", -np.inf)}
-    holds |= {"most": value <= bounds.get("most", np.inf), "below": value < bounds.get("below", np.inf)}
-    if not all(holds[k] for k in bounds):
-        rule = " and ".join(f"{words[k]} {v}" for k, v in bounds.items())
-        raise ValueError(f"{f.name}={value} must be {rule}")
-
-
 def _tensor(x: np.ndarray) -> torch.Tensor:
     return torch.from_numpy(x if x.flags.writeable else x.copy())  # torch warns of read-only memory maps
 
@@ -359,58 +314,6 @@ def _tensor(x: np.ndarray) -> torch.Tensor:
 def _fingerprint(x: np.ndarray) -> int:
     """Tells one table from another by a thousand of its rows."""
     return zlib.crc32(np.ascontiguousarray(x[:: max(1, len(x) // 1000)]).tobytes())
-
-
-def _refuse_infinite(x: np.ndarray, names: Any) -> None:
-    if x.dtype == np.uint8:
-        return
-    with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(x.sum(dtype=np.float64)):  # one cheap pass; only a bad sum needs a look at every value
-            return
-    for what, bad in (("NaN", np.isnan(x)), ("infinity (or a value too large for float32)", np.isinf(x))):
-        if bad.any():
-            place = [int(i) for i in np.argwhere(bad)[0]]
-            column = f"column {names[place[1]]!r}" if names is not None and x.ndim == 2 else f"position {place[1:]}"
-            rows = int(bad.any(axis=tuple(range(1, x.ndim))).sum())
-            raise ValueError(
-                f"Input X contains {what}: {int(bad.sum())} in {rows} rows, "
-                f"first in row {place[0]}, {column}; fill them in or drop those rows"
-            )
-
-
-CHANNELS = (1, 3, 4)
-
-
-def _layout(shape: tuple[int, ...]) -> str:
-    if len(shape) == 2:
-        return "rows"
-    if len(shape) == 3:
-        return "NHW"
-    if len(shape) == 4 and shape[1] in CHANNELS:
-        return "NCHW"
-    if len(shape) == 4 and shape[3] in CHANNELS:
-        return "NHWC"
-    raise ValueError(
-        f"X has shape {shape}; rows are (n, features), images (n, height, width), (n, channels, height, width) "
-        f"or (n, height, width, channels) with 1, 3 or 4 channels"
-    )
-
-
-def _as_channels_first(x: np.ndarray, layout: str) -> np.ndarray:
-    if layout == "NHW":
-        return x[:, None]
-    return np.ascontiguousarray(x.transpose(0, 3, 1, 2)) if layout == "NHWC" else x
-
-
-def _device(name: str) -> torch.device:
-    if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        device = torch.device(name)
-        torch.empty(0, device=device)
-    except (RuntimeError, AssertionError, TypeError) as error:
-        raise ValueError(f"device={name!r} is not there ({str(error).splitlines()[0]}); use 'auto' or 'cpu'") from None
-    return device
 
 
 def versions() -> run.Row:

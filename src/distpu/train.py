@@ -70,12 +70,12 @@ class Epoch:
     terms: dict[str, float]  # mean over the epoch's batches
 
 
-def _cut(order: Tensor, batch_size: int) -> Tensor:
+def _cut(order: Tensor, batch_size: int, least: int = 2) -> Tensor:
     """(steps, size) batches of one equal size <= batch_size. The few rows left over differ from epoch to epoch.
 
     One shape for all: no last batch of a single row, which BatchNorm cannot take, and a step that can be captured.
     """
-    steps = min(math.ceil(len(order) / batch_size), max(1, len(order) // 2))
+    steps = min(math.ceil(len(order) / batch_size), max(1, len(order) // least))
     size = len(order) // steps
     return order[: steps * size].view(steps, size)
 
@@ -101,7 +101,7 @@ def stratified(rows: Tensor, s: Tensor, recipe: Recipe) -> Tensor:
 def paired(rows: Tensor, s: Tensor, recipe: Recipe) -> Tensor:
     """`labelled` labelled rows in every batch, over and over; each unlabelled row once."""
     labelled, unlabelled = rows[s[rows] == 1], rows[s[rows] == 0]
-    u = _cut(_shuffled(unlabelled), max(1, recipe.batch_size - recipe.labelled))
+    u = _cut(_shuffled(unlabelled), max(1, recipe.batch_size - recipe.labelled), least=1)
     wanted = len(u) * recipe.labelled
     p = torch.cat([_shuffled(labelled) for _ in range(math.ceil(wanted / len(labelled)))])[:wanted]
     return torch.cat([p.view(len(u), recipe.labelled), u], dim=1)

@@ -71,6 +71,9 @@ class CVIR(PUClassifier):
 
     name = "cvir"
     paper = "Garg et al., Mixture Proportion Estimation and PU Learning: A Modern Approach, NeurIPS 2021"
+    presets = {
+        "fashion-mnist": dict(warm_up_epochs=3, epochs=6, sampling="stratified", weights="half")
+    }  # searched on held-out PU rows (LOG.md)
 
     warm_up_epochs: int = param(3, "epochs of P against all of U before the first ranking", least=1)
     weights: str = param("prior", "w: 'prior', or 'half' as in the paper", one_of=("prior", "half"))

@@ -95,6 +95,7 @@ class LBE(PUClassifier):
     name = "lbe"
     paper = "Gong et al., Instance-Dependent Positive and Unlabeled Learning with Labeling Bias Estimation, TPAMI 2022"
     needs_prior = False
+    presets = {"fashion-mnist": dict(warm_up_epochs=1, epochs=6, m_epochs=2)}  # searched on held-out PU rows (LOG.md)
 
     warm_up_epochs: int = param(3, "epochs in which both networks learn which rows are labelled", least=1)
     m_epochs: int = param(20, "epochs of an M step, that is, from one E step to the next", least=1)

@@ -68,6 +68,7 @@ class PUSB(PUClassifier):
 
     name = "pusb"
     paper = "Kato, Teshima, Honda, Learning from Positive and Unlabeled Data with a Selection Bias, ICLR 2019"
+    presets = {"fashion-mnist": dict(epochs=12, sampling="stratified")}  # searched on held-out PU rows (LOG.md)
 
     threshold_on: str = param("unlabelled", "rows that set the cut: unlabelled training rows, or those being scored",
                               one_of=("unlabelled", "scored"))  # fmt: skip

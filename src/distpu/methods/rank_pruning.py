@@ -95,6 +95,9 @@ class RankPruning(PUClassifier):
     name = "rank-pruning"
     paper = "Northcutt, Wu, Chuang, Learning with Confident Examples: Rank Pruning, UAI 2017"
     needs_prior = False
+    presets = {
+        "fashion-mnist": dict(epochs=3, fold_epochs=3, prune_by="prior")
+    }  # searched on held-out PU rows (LOG.md)
 
     prune_by: str = param("confident-counts", "how many to prune: by the paper's own estimate, or by the prior",
                           one_of=("confident-counts", "prior"))  # fmt: skip

@@ -60,6 +60,7 @@ class TEDn(CVIR):
 
     name = "tedn"
     needs_prior = False
+    presets = {"fashion-mnist": dict(warm_up_epochs=3, epochs=12, sampling="stratified")}  # searched (LOG.md)
     also_fitted = ("prior_path_",)
 
     held_out: int = param(5, "one row in this many is held out for the estimate", least=2)
