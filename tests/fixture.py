@@ -2,6 +2,8 @@
 
 import torch
 
+from distpu.data import Batch
+
 prior = 0.4
 P = [2.0, 0.5, -1.0]
 U_A = [1.5, -0.5, -2.0, 0.0, -3.0]
@@ -29,3 +31,18 @@ def finite_difference(function, z, step=1e-6):
         shift[i] = step
         slopes.append((function(z.detach() + shift) - function(z.detach() - shift)) / (2 * step))
     return torch.stack(slopes)
+
+
+class Table(torch.nn.Module):
+    """A 'network' whose logit is the row's only feature, times one weight."""
+
+    def __init__(self, weight=1.0):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.tensor(weight))
+
+    def forward(self, x):
+        return self.weight * x[:, 0]
+
+
+def batch_of(z):
+    return Batch(torch.arange(len(z)), z.detach().float()[:, None], s)

@@ -17,7 +17,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import distpu
 from distpu import METHODS
 from distpu.run import Run
-from small import small, small_net
+from small import interrupt, small, small_net
 
 every_method = pytest.mark.parametrize("name", METHODS)
 
@@ -105,22 +105,13 @@ def test_save_and_load(name, toy, tmp_path):
 def test_an_interrupted_run_ends_with_the_same_bits(name, toy, tmp_path, monkeypatch):
     X, s, _ = toy
     whole = small(name, prior=0.4).fit(X, s, folder=tmp_path / "whole")
-    calls, log = 0, Run._log
-
-    def breaks_down(self, *args):
-        nonlocal calls
-        calls += 1
-        if calls in (3, 11):  # the second one lies in the second stage of the methods that have two
-            raise KeyboardInterrupt
-        log(self, *args)
-
-    monkeypatch.setattr(Run, "_log", breaks_down)
+    calls = interrupt(monkeypatch, 3, 11)  # the second one lies in the second stage of the methods that have two
     for _ in range(3):
         try:
             resumed = small(name, prior=0.4).fit(X, s, folder=tmp_path / "broken")
         except KeyboardInterrupt:
             assert not (tmp_path / "broken" / "done").exists()
-    assert calls > 3
+    assert len(calls) > 3
     assert_same_bits(weights(whole), weights(resumed))
     assert (tmp_path / "whole/metrics.jsonl").read_text() == (tmp_path / "broken/metrics.jsonl").read_text()
     assert whole.history_ == resumed.history_

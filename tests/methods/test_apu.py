@@ -9,7 +9,7 @@ from distpu.parts import LOSSES, Memory, sigmoid_loss
 from distpu.run import Run
 from distpu.train import Risk
 from fixture import U_A, P, close, finite_difference, gradient, logits, prior, s
-from small import small
+from small import interrupt, small
 
 SIGMA = torch.tensor([0.0, 0.0, 0.0, 0.8, 0.3, 0.1, 0.5, 0.05], dtype=torch.float64)  # only those of U count
 NONE = Shift(prior, prior)
@@ -174,15 +174,7 @@ def test_an_interrupted_run_with_target_rows_ends_with_the_same_scores(toy, tmp_
     target = X[:50] + 0.1
     settings = dict(prior=0.4, target_prior=0.5)
     expected = small("apu", **settings).fit(X, labels, target_unlabelled=target).decision_function(X)
-    calls, log = [], Run._log
-
-    def breaks_down(self, *args):
-        calls.append(1)
-        if len(calls) in (3, 24):  # in either step
-            raise KeyboardInterrupt
-        log(self, *args)
-
-    monkeypatch.setattr(Run, "_log", breaks_down)
+    interrupt(monkeypatch, 3, 24)  # in either step
     for _ in range(2):
         with pytest.raises(KeyboardInterrupt):
             small("apu", **settings).fit(X, labels, target_unlabelled=target, folder=tmp_path / "run")

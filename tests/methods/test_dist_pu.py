@@ -5,12 +5,12 @@ import torch
 from torch.nn.functional import binary_cross_entropy_with_logits as bce
 
 from distpu import DistPU, parts
-from distpu.data import Batch, mean_where
+from distpu.data import mean_where
 from distpu.methods.dist_pu import Mixed, WarmUp, entropy_weight, label_distribution_risk
 from distpu.methods.upu import upu_risk
 from distpu.parts import Memory, binary_entropy, mixup
 from distpu.train import Recipe
-from fixture import close, finite_difference, gradient, logits, prior, s
+from fixture import Table, batch_of, close, finite_difference, gradient, logits, prior, s
 
 ZERO = torch.tensor(0.0)
 
@@ -91,21 +91,6 @@ def test_learning_rates():
     close([mixup_stage.rate(e) for e in (0, 30, 59)], [5e-5, 4.25e-5, 3.501028e-5], 1e-11)
     warm_up = Recipe(epochs=60, lr=5e-4)
     close([warm_up.rate(e) for e in (0, 30, 59)], [5e-4, 2.5e-4, 5e-4 * (1 + math.cos(math.pi * 59 / 60)) / 2], 1e-12)
-
-
-class Table(torch.nn.Module):
-    """A 'network' whose logit is the row's only feature, times one weight."""
-
-    def __init__(self, weight=1.0):
-        super().__init__()
-        self.weight = torch.nn.Parameter(torch.tensor(weight))
-
-    def forward(self, x):
-        return self.weight * x[:, 0]
-
-
-def batch_of(z):
-    return Batch(torch.arange(len(z)), z.detach().float()[:, None], s)
 
 
 def test_warm_up_clamps_in_the_entropy_only_unless_told():

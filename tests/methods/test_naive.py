@@ -1,7 +1,9 @@
 import torch
 from torch.nn.functional import binary_cross_entropy_with_logits as bce
 
+from distpu import Naive
 from distpu.methods.naive import RandomNegatives
+from distpu.parts import pn_risks
 from fixture import close
 
 s = torch.tensor([1.0] * 20 + [0.0] * 180)
@@ -30,3 +32,20 @@ def test_redrawn_each_epoch_or_fixed_and_repeatable():
     assert a[0] != a[1] and a == draws(True) and a != draws(True, seed=1)
     b = draws(False)
     assert b[0] == b[1] == b[2]
+
+
+def test_all_unlabelled_rows_weigh_no_more_than_the_labelled_ones():
+    z = torch.tensor([2, 0.5, -1, 1.5, -0.5, -2, 0.0, -3], dtype=torch.float64)
+    labels = torch.tensor([1.0, 1, 1, 0, 0, 0, 0, 0])
+    softplus = torch.nn.functional.softplus
+    expected = (softplus(-z[:3]).mean() + softplus(z[3:]).mean()) / 2
+    close(torch.stack(pn_risks(z, labels)).sum(), expected, 1e-12)
+
+
+def test_the_three_readings_of_randomly_sampled(toy):
+    X, labels, _ = toy
+    scores = [
+        Naive(negatives=kind, epochs=2, random_state=0).fit(X, labels).decision_function(X)
+        for kind in ("redrawn", "fixed", "all")
+    ]
+    assert not any((a == b).all() for a, b in ((scores[0], scores[1]), (scores[0], scores[2])))

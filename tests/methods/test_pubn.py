@@ -7,7 +7,7 @@ from distpu.methods.pubn import BN, Posterior, Weighted, cut, negative_weights, 
 from distpu.parts import LOSSES, Memory, nonnegative, pu_risks
 from distpu.run import Run
 from fixture import U_A, P, close, finite_difference, gradient, logits, prior, s
-from small import small
+from small import interrupt, small
 
 SIGMA = torch.tensor([0.9, 0.6, 0.2, 0.95, 0.1, 0.05, 0.5, 0.02], dtype=torch.float64)
 N = [-1.0, 0.3]
@@ -181,15 +181,7 @@ def test_an_interrupted_run_with_biased_negatives_ends_with_the_same_scores(toy,
     X, labels, y = toy
     negatives = X[y == 0][:40]
     expected = small("pubn", prior=0.4, rho=0.2).fit(X, labels, biased_negatives=negatives).decision_function(X)
-    calls, log = [], Run._log
-
-    def breaks_down(self, *args):
-        calls.append(1)
-        if len(calls) in (3, 24):  # in either step
-            raise KeyboardInterrupt
-        log(self, *args)
-
-    monkeypatch.setattr(Run, "_log", breaks_down)
+    interrupt(monkeypatch, 3, 24)  # in either step
     for _ in range(2):
         with pytest.raises(KeyboardInterrupt):
             small("pubn", prior=0.4, rho=0.2).fit(X, labels, biased_negatives=negatives, folder=tmp_path / "run")

@@ -4,11 +4,11 @@ import pytest
 import torch
 from torch.nn.functional import binary_cross_entropy_with_logits as bce
 
-from distpu.data import Batch, mean_where
+from distpu.data import mean_where
 from distpu.methods.pulda import PULDA, Aligned, Mixed, MovingMean, inside_above, inside_below, smooth_distance
 from distpu.parts import Memory, mixup
 from distpu.train import paired
-from fixture import P, close, finite_difference, gradient, logits, prior, s
+from fixture import P, Table, batch_of, close, finite_difference, gradient, logits, prior, s
 
 ZERO = torch.tensor(0.0)
 SECOND = torch.tensor([*P, 2.0, 0.0, -2.0], dtype=torch.float64, requires_grad=True)
@@ -17,21 +17,6 @@ SECOND_S = torch.tensor([1.0] * 3 + [0.0] * 3)
 
 def aligned(**settings):
     return Aligned(PULDA(**settings), prior).double()
-
-
-class Table(torch.nn.Module):
-    """A 'network' whose logit is the row's only feature, times one weight."""
-
-    def __init__(self, weight=1.0):
-        super().__init__()
-        self.weight = torch.nn.Parameter(torch.tensor(weight))
-
-    def forward(self, x):
-        return self.weight * x[:, 0]
-
-
-def batch_of(z):
-    return Batch(torch.arange(len(z)), z.detach().float()[:, None], s)
 
 
 def test_the_parts_of_both_risks():
