@@ -9,6 +9,12 @@ import torch
 torch.set_num_threads(1)
 
 
+def pytest_configure(config):
+    """Tests run on the CPU, where a seed means the same bits everywhere, unless the GPU ones were asked for."""
+    if config.option.markexpr != "gpu":
+        os.environ["CUDA_VISIBLE_DEVICES"] = ""
+
+
 @pytest.fixture
 def toy():
     """Two Gaussian clouds, 30 labelled positives, 270 unlabelled rows of which 40 % are positive: X, s, truth."""
