@@ -27,7 +27,7 @@ def die():
 def arm(point):
     kind, *rest = point.split()
     counts = {"saved": 0, "passes": 0}
-    log, write, save, finish, logits = run.Run._log, checkpoint.write, checkpoint.save, run.finish, nets.logits
+    log, write, save, logits = run.Run._log, checkpoint.write, checkpoint.save, nets.logits
 
     def dying_log(self, stage, epoch, model):
         log(self, stage, epoch, model)
@@ -54,8 +54,7 @@ def arm(point):
             die()
         return logits(model, x, *device)
 
-    run.Run._log, checkpoint.write, checkpoint.save = dying_log, dying_write, dying_save
-    run.finish, nets.logits = finish, dying_logits
+    run.Run._log, checkpoint.write, checkpoint.save, nets.logits = dying_log, dying_write, dying_save, dying_logits
 
 
 def train(folder):

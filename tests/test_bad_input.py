@@ -484,7 +484,7 @@ def test_a_folder_that_cannot_be_written(here, place):
 
 
 def test_a_folder_that_another_process_trains_in(here, toy):
-    from distpu.run import lock
+    from distpu.folder import lock
 
     (here / "run").mkdir()
     with lock(here / "run"):

@@ -19,23 +19,16 @@ MAY_IMPORT = {  # module -> distpu modules it may import; within functions too
     "checkpoint": set(),
     "parts": {"data"},
     "train": {"data"},
-    "run": {"checkpoint", "nets", "train", "data"},
-    "estimator": {
-        "checkpoint",
-        "checks",
-        "nets",
-        "run",
-        "data",
-        "labels",
-        "prior",
-        "train",
-        "methods",
-    },  # methods: in load()
+    "folder": {"checkpoint"},
+    "progress": {"train"},
+    "run": {"checkpoint", "folder", "nets", "train", "data"},
+    "estimator": {"checkpoint", "checks", "data", "folder", "labels", "nets", "prior", "progress", "run", "train"}
+    | {"methods"},  # inside load()
     "methods": {"nets", "data", "estimator", "labels", "parts", "run", "train", "prior"},
     "wrappers": {"checks", "data", "labels", "prior"},
     "bench": {"checkpoint", "metrics", "data", "datasets", "estimator", "labels", "methods", "wrappers"},
-    "plots": {"checkpoint", "run"},
-    "commands": {"bench", "checkpoint", "datasets", "estimator", "methods", "plots", "run"},
+    "plots": {"checkpoint", "folder"},
+    "commands": {"bench", "checkpoint", "datasets", "estimator", "folder", "methods", "plots"},
     "cli": {"commands", "datasets"},
 }
 

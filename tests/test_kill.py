@@ -94,7 +94,7 @@ def test_all_checkpoints_of_a_stage_damaged(whole, tmp_path):
 
 
 def test_one_process_per_folder(tmp_path):
-    from distpu.run import lock
+    from distpu.folder import lock
 
     with lock(tmp_path), pytest.raises(ValueError, match="being trained by another process"), lock(tmp_path):
         pass

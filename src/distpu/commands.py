@@ -14,8 +14,8 @@ import numpy as np
 
 from . import bench, checkpoint, datasets
 from .estimator import load
+from .folder import log_lines
 from .methods import METHODS
-from .run import log_lines
 
 METRICS = ("accuracy", "precision", "recall", "f1", "auc", "ap")
 

@@ -19,11 +19,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import nn
 
-from . import __version__, checkpoint, nets, run
+from . import __version__, checkpoint, nets
 from .checks import as_channels_first, check_parameters, find_device, layout_of, param, refuse_infinite
 from .data import PUData
+from .folder import Row, finish, log_lines, open_folder, read_log
 from .labels import read_labels
 from .prior import estimate_prior
+from .progress import Bar, busy
 from .run import Run
 from .train import SAMPLINGS, Recipe
 
@@ -87,7 +89,7 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
         if folder is None:
             self._train(x, s, sets, None, seed)
             return self
-        with run.open_folder(folder, self._config(x, s, sets, seed)) as (path, config, finished):
+        with open_folder(folder, self._config(x, s, sets, seed)) as (path, config, finished):
             if finished:
                 self._restore(path)
             else:
@@ -97,7 +99,7 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
     def _train(self, x: np.ndarray, s: np.ndarray, sets: Arrays, folder: Path | None, seed: int) -> None:
         device = find_device(self.device)
         show = self.progress in ("auto", True)
-        with run.busy(f"{self.name}: estimating the prior", show and self.prior == "auto"):
+        with busy(f"{self.name}: estimating the prior", show and self.prior == "auto"):
             self.prior_ = self._prior(x, s, folder)
         self.threshold_ = 0.0  # on the logit; a method may move it in _learn
         rows, extra = _tensor(x), {name: _tensor(array) for name, array in sets.items()}
@@ -108,15 +110,15 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
             return nets.Network(nets.body(self.network, self.shape_), *constants)
 
         devices = [device] if device.type == "cuda" else []
-        with _TURN, torch.random.fork_rng(devices=devices), run.Bar(self.name) as bar:
+        with _TURN, torch.random.fork_rng(devices=devices), Bar(self.name) as bar:
             torch.manual_seed(seed)
             job = Run(data, build, folder, bar if show else None)
             model = self._learn(job)
         self._keep(model.eval(), job.history)
         if folder:
-            run.finish(folder, self.model_, self._fitted())
+            finish(folder, self.model_, self._fitted())
 
-    def _keep(self, model: nn.Module, history: list[run.Row]) -> None:
+    def _keep(self, model: nn.Module, history: list[Row]) -> None:
         self.model_ = model.requires_grad_(False)
         self.history_ = history
         self.n_iter_ = len(history)
@@ -177,11 +179,11 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
             "versions": versions(),
         }
         checkpoint.write_json(path / "config.json", config)
-        checkpoint.write(path / "metrics.jsonl", run.log_lines(self.history_).encode())
-        run.finish(path, self.model_, self._fitted())
+        checkpoint.write(path / "metrics.jsonl", log_lines(self.history_).encode())
+        finish(path, self.model_, self._fitted())
         return path
 
-    def _fitted(self) -> run.Row:
+    def _fitted(self) -> Row:
         names = getattr(self, "feature_names_in_", None)
         return {
             "prior": self.prior_ if np.isfinite(self.prior_) else None,
@@ -217,7 +219,7 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
                 f"the weights in {folder}/model.safetensors do not fit network={self.network!r} for rows of shape "
                 f"{self.shape_}; pass the network it was trained with, or train into a new folder"
             ) from None
-        self._keep(model.eval().to(find_device(self.device)), list(run.read_log(folder / "metrics.jsonl")))
+        self._keep(model.eval().to(find_device(self.device)), list(read_log(folder / "metrics.jsonl")))
         return self
 
     # --------------------------------------------------------------- checks
@@ -274,14 +276,14 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
                 f"{wanted}; give rows of that shape"
             )
 
-    def _config(self, x: np.ndarray, s: np.ndarray, sets: Arrays, seed: int) -> run.Row:
+    def _config(self, x: np.ndarray, s: np.ndarray, sets: Arrays, seed: int) -> Row:
         data = {"rows": len(x), "shape": list(self.shape_), "labelled": int(s.sum())}
         data |= {"labels": zlib.crc32(s.tobytes()), "fingerprint": _fingerprint(x)}
         data |= {name: _fingerprint(rows) for name, rows in sets.items()}
         params = self._plain_parameters()
         return {"method": self.name, "params": params, "data": data, "seed": seed, "versions": versions()}
 
-    def _plain_parameters(self) -> run.Row:
+    def _plain_parameters(self) -> Row:
         """Parameters as JSON can hold them; what is code or a generator is named, not stored."""
         plain = {}
         for key, value in self.get_params(deep=False).items():
@@ -316,7 +318,7 @@ def _fingerprint(x: np.ndarray) -> int:
     return zlib.crc32(np.ascontiguousarray(x[:: max(1, len(x) // 1000)]).tobytes())
 
 
-def versions() -> run.Row:
+def versions() -> Row:
     return {
         "distpu": __version__,
         "torch": torch.__version__,

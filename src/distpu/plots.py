@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from . import checkpoint
-from .run import read_log
+from .folder import read_log
 
 NAMES = {"dist-pu": "Dist-PU", "nnpu": "nnPU", "upu": "uPU", "naive": "naive"}
 KINDS = (  # rows of a histogram: label, test on (s, y), colour
