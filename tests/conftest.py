@@ -1,6 +1,7 @@
 import os
 
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # spinning threads collapse when cores are shared
+os.environ.setdefault("SCIPY_ARRAY_API", "1")  # else scikit-learn skips its array API check
 
 import numpy as np
 import pytest

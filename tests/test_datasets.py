@@ -20,7 +20,7 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from distpu import datasets
+from distpu import datasets, download
 
 REAL = os.environ.get("DISTPU_DATA")  # before the fixture below hides it
 FASHION = list(datasets.MD5["fashion-mnist"])
@@ -33,7 +33,7 @@ def a_machine_without_data(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("no_proxy", "*")
     monkeypatch.setattr(datasets, "SYSTEM", tmp_path / "system")
-    monkeypatch.setattr(datasets, "PAUSES", (0, 0))
+    monkeypatch.setattr(download, "PAUSES", (0, 0))
     for name in datasets.SOURCES:  # nothing here may reach the real servers
         monkeypatch.setitem(datasets.SOURCES, name, "http://127.0.0.1:9")
 
@@ -206,13 +206,11 @@ def test_the_catalog_says_where_each_set_is(tmp_path, fashion, cifar, alzheimer)
 
 
 def test_importing_the_module_brings_in_nothing_heavy():
-    code = f"""
-import importlib.util, sys
-spec = importlib.util.spec_from_file_location("alone", {datasets.__file__!r})
-sys.modules["alone"] = module = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(module)
-module.catalog()
-print(*(m for m in ("torch", "pandas", "sklearn", "PIL", "rich", "pyarrow", "distpu") if m in sys.modules))
+    code = """
+import sys
+from distpu import datasets
+datasets.catalog()
+print(*(m for m in ("torch", "pandas", "sklearn", "PIL", "rich", "pyarrow", "distpu.data") if m in sys.modules))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""

@@ -10,26 +10,23 @@ from __future__ import annotations
 import difflib
 import gzip
 import hashlib
-import http.client
 import io
 import os
 import pickle
 import re
 import shutil
 import sys
-import tarfile
-import time
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.error import HTTPError
-from urllib.request import Request, urlopen
 
 import numpy as np
+
+from .download import alone, fetch, reason, unpack, watched
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -93,7 +90,6 @@ COUNTS = {  # images per class of the Alzheimer release
 _FOLDERS = {"fashion-mnist": ["fashion-mnist"], "cifar-10": ["cifar-10-batches-py", "cifar-10-batches-bin"]}
 _ZIPS = ("alzheimer.zip", "alzheimers-dataset-4-class-of-images.zip")
 SYSTEM = Path("/usr/share/datasets")  # Debian's package dataset-fashion-mnist installs here
-PAUSES = (1, 2, 4)  # seconds before each further try of a broken transfer
 
 
 def load(name: str, root: str | Path | None = None, download: bool = True) -> Dataset:
@@ -228,7 +224,7 @@ def _images(source: Path, split: str, names: list[str], content: Callable[[str],
             x[i, 0] = _grey(content(found[i][2]))
 
     with ThreadPoolExecutor(2) as pool:  # Pillow decodes outside the interpreter lock
-        for _ in _watched(pool.map(decode, range(len(x))), f"alzheimer {split}", len(x)):
+        for _ in watched(pool.map(decode, range(len(x))), f"alzheimer {split}", len(x)):
             pass
     return [x, np.array([kind != "NonDemented" for kind, *_ in found], dtype=np.int64)]
 
@@ -313,7 +309,7 @@ def _download(name: str, home: Path) -> Path:
     except OSError as error:
         remedy = "name a folder that can be written"
         raise FileNotFoundError(f"{name} cannot be put into {home} ({error.strerror}); {remedy}") from error
-    with _alone(home):
+    with alone(home):
         if not _found(name, home):  # else another process has fetched it while this one waited
             if not sys.stderr.isatty():
                 print(f"fetching {name} from {SOURCES[name]} into {target}", file=sys.stderr)
@@ -323,23 +319,6 @@ def _download(name: str, home: Path) -> Path:
             _move(fresh, target)
         shutil.rmtree(stage, ignore_errors=True)
     return _located(name, home, download=False)
-
-
-@contextmanager
-def _alone(folder: Path):
-    """Two processes that fetch the same set would write into each other's .part file."""
-    if os.name != "posix":  # Windows opens no folders; the md5 still guards
-        yield
-        return
-    import fcntl
-
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        with suppress(OSError):  # some network disks have no locks
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
 
 
 def _move(fresh: Path, target: Path) -> None:
@@ -356,7 +335,7 @@ def _fetch_fashion(stage: Path, fresh: Path, target: Path) -> None:
         if _file(target, name) or _file(fresh, name):
             continue
         url, part = f"{SOURCES['fashion-mnist']}/{name}.gz", stage / f"{name}.gz.part"
-        _fetch(url, part)
+        fetch(url, part)
         with _one_line(url, "try again later", discard=part):
             _idx(part, name)
         part.rename(fresh / f"{name}.gz")
@@ -364,79 +343,11 @@ def _fetch_fashion(stage: Path, fresh: Path, target: Path) -> None:
 
 def _fetch_cifar(stage: Path, fresh: Path, target: Path) -> None:
     url, part = SOURCES["cifar-10"], stage / "cifar-10-python.tar.gz.part"
-    _fetch(url, part)
+    fetch(url, part)
     with _one_line(url, "try again later", discard=stage):
-        _unpack(part, stage, {f"{fresh.name}/{name}" for name in MD5["cifar-10"]})
+        unpack(part, stage, {f"{fresh.name}/{name}" for name in MD5["cifar-10"]})
         for name in MD5["cifar-10"]:
             _cifar_rows(fresh / name, name)
-
-
-def _unpack(archive: Path, folder: Path, wanted: set[str]) -> None:
-    with tarfile.open(archive) as tar:
-        for member in tar:
-            path = PurePosixPath(member.name)
-            if path.is_absolute() or ".." in path.parts or not (member.isreg() or member.isdir()):
-                raise ValueError(f"it holds {member.name!r}, which is unsafe to unpack")
-            if member.isreg() and member.name in wanted:
-                tar.extract(member, folder, filter="data")
-                wanted = wanted - {member.name}
-    if wanted:
-        raise ValueError(f"it lacks {min(wanted)}")
-
-
-def _fetch(url: str, part: Path) -> None:
-    """Bring `part` to its full length, going on from what an earlier try left."""
-    for pause in (*PAUSES, None):
-        try:
-            return _transfer(url, part)
-        except (OSError, http.client.HTTPException) as error:
-            refused = isinstance(error, HTTPError) and error.code < 500 and error.code not in (408, 429)
-            if pause is None or refused:
-                remedy = f"run again later, or put it under {part.parent.parent} by hand"
-                raise FileNotFoundError(f"{url} could not be fetched ({_reason(error)}); {remedy}") from error
-            time.sleep(pause)
-
-
-def _transfer(url: str, part: Path) -> None:
-    have = part.stat().st_size if part.exists() else 0
-    headers = {"User-Agent": "distpu", **({"Range": f"bytes={have}-"} if have else {})}
-    try:
-        response = urlopen(Request(url, headers=headers), timeout=30)
-    except HTTPError as error:
-        error.close()
-        if error.code != 416 or not have:
-            raise
-        if error.headers.get("Content-Range") == f"bytes */{have}":
-            return  # nothing is left to send
-        part.unlink()
-        raise ConnectionError("the server has fewer bytes than were already here") from error
-    with response:
-        start = have if response.status == 206 else 0  # 200: the server does not resume, start over
-        if start and not response.headers.get("Content-Range", "").startswith(f"bytes {start}-"):
-            part.unlink()
-            raise ConnectionError("the server sent another range than was asked for")
-        length = response.headers.get("Content-Length", "")
-        total = start + int(length) if length.isdigit() else None
-        with part.open("ab" if start else "wb") as out:
-            for block in _watched(iter(lambda: response.read(1 << 16), b""), part.stem, total, start, len):
-                out.write(block)
-    if total and part.stat().st_size < total:  # http.client ends quietly when the other side closes early
-        raise ConnectionError(f"it broke off after {part.stat().st_size} of {total} bytes")
-
-
-def _watched(items: Iterable, text: str, total: int | None, done: int = 0, size=lambda item: 1) -> Iterator:
-    """Pass the items on; when a person is watching, show how far they have come."""
-    if not sys.stderr.isatty():
-        yield from items
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(text, total=total, completed=done)
-        for item in items:
-            yield item
-            bar.advance(task, size(item))
 
 
 # ---- a user's own file ----
@@ -552,13 +463,7 @@ def _one_line(what: str | Path | None, remedy: str, discard: Path | None = None)
     except Exception as error:  # pickles, images and archives fail in more ways than can be listed
         if discard and not getattr(error, "errno", None):  # a full disk does not make a download wrong
             shutil.rmtree(discard) if discard.is_dir() else discard.unlink(missing_ok=True)
-        raise ValueError(f"{what} cannot be used ({_reason(error)}); {remedy}") from error
-
-
-def _reason(error: Exception) -> str:
-    lines = str(error).strip("<> \n").splitlines() or ["no reason given"]
-    telling = isinstance(error, (OSError, ValueError))  # a KeyError's text is only the key
-    return lines[0] if telling else f"{type(error).__name__}: {lines[0]}"
+        raise ValueError(f"{what} cannot be used ({reason(error)}); {remedy}") from error
 
 
 def _nearest(name: str, names: Iterable) -> str:

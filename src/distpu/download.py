@@ -1,0 +1,107 @@
+"""Downloads that are resumed, and archives that are unpacked nowhere but in their folder. Standard library only."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import sys
+import tarfile
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path, PurePosixPath
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+PAUSES = (1, 2, 4)  # seconds before each further try of a broken transfer
+
+
+@contextmanager
+def alone(folder: Path):
+    """Two processes that fetch the same set would write into each other's .part file."""
+    if os.name != "posix":  # Windows opens no folders; the md5 still guards
+        yield
+        return
+    import fcntl
+
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # some network disks have no locks
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def unpack(archive: Path, folder: Path, wanted: set[str]) -> None:
+    with tarfile.open(archive) as tar:
+        for member in tar:
+            path = PurePosixPath(member.name)
+            if path.is_absolute() or ".." in path.parts or not (member.isreg() or member.isdir()):
+                raise ValueError(f"it holds {member.name!r}, which is unsafe to unpack")
+            if member.isreg() and member.name in wanted:
+                tar.extract(member, folder, filter="data")
+                wanted = wanted - {member.name}
+    if wanted:
+        raise ValueError(f"it lacks {min(wanted)}")
+
+
+def fetch(url: str, part: Path) -> None:
+    """Bring `part` to its full length, going on from what an earlier try left."""
+    for pause in (*PAUSES, None):
+        try:
+            return _transfer(url, part)
+        except (OSError, http.client.HTTPException) as error:
+            refused = isinstance(error, HTTPError) and error.code < 500 and error.code not in (408, 429)
+            if pause is None or refused:
+                remedy = f"run again later, or put it under {part.parent.parent} by hand"
+                raise FileNotFoundError(f"{url} could not be fetched ({reason(error)}); {remedy}") from error
+            time.sleep(pause)
+
+
+def _transfer(url: str, part: Path) -> None:
+    have = part.stat().st_size if part.exists() else 0
+    headers = {"User-Agent": "distpu", **({"Range": f"bytes={have}-"} if have else {})}
+    try:
+        response = urlopen(Request(url, headers=headers), timeout=30)
+    except HTTPError as error:
+        error.close()
+        if error.code != 416 or not have:
+            raise
+        if error.headers.get("Content-Range") == f"bytes */{have}":
+            return  # nothing is left to send
+        part.unlink()
+        raise ConnectionError("the server has fewer bytes than were already here") from error
+    with response:
+        start = have if response.status == 206 else 0  # 200: the server does not resume, start over
+        if start and not response.headers.get("Content-Range", "").startswith(f"bytes {start}-"):
+            part.unlink()
+            raise ConnectionError("the server sent another range than was asked for")
+        length = response.headers.get("Content-Length", "")
+        total = start + int(length) if length.isdigit() else None
+        with part.open("ab" if start else "wb") as out:
+            for block in watched(iter(lambda: response.read(1 << 16), b""), part.stem, total, start, len):
+                out.write(block)
+    if total and part.stat().st_size < total:  # http.client ends quietly when the other side closes early
+        raise ConnectionError(f"it broke off after {part.stat().st_size} of {total} bytes")
+
+
+def watched(items: Iterable, text: str, total: int | None, done: int = 0, size=lambda item: 1) -> Iterator:
+    """Pass the items on; when a person is watching, show how far they have come."""
+    if not sys.stderr.isatty():
+        yield from items
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(text, total=total, completed=done)
+        for item in items:
+            yield item
+            bar.advance(task, size(item))
+
+
+def reason(error: Exception) -> str:
+    lines = str(error).strip("<> \n").splitlines() or ["no reason given"]
+    telling = isinstance(error, (OSError, ValueError))  # a KeyError's text is only the key
+    return lines[0] if telling else f"{type(error).__name__}: {lines[0]}"
