@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import sys
 from dataclasses import fields
 
 import numpy as np
@@ -148,6 +149,8 @@ def test_nothing_kept_between_batches_carries_a_gradient(name, toy, monkeypatch)
 def test_every_setting_says_what_it_is(name):
     cls = METHODS[name]
     assert cls.name == name and cls.paper and cls.__doc__
+    page = sys.modules[cls.__module__].__doc__  # what `distpu methods NAME` prints
+    assert "Assumes:" in page and "Differs from its public code" in page
     for field in fields(cls):
         assert field.metadata.get("help"), field.name
 

@@ -19,13 +19,14 @@ MAY_IMPORT = {  # module -> distpu modules it may import; within functions too
     "prior": {"data"},
     "checkpoint": set(),
     "parts": {"data"},
+    "calibration": {"data", "parts"},
     "train": {"data"},
     "folder": {"checkpoint"},
     "progress": {"train"},
     "run": {"checkpoint", "folder", "nets", "train", "data"},
     "estimator": {"checkpoint", "checks", "data", "folder", "labels", "nets", "prior", "progress", "run", "train"}
     | {"methods"},  # inside load()
-    "methods": {"nets", "data", "estimator", "labels", "parts", "run", "train", "prior"},
+    "methods": {"calibration", "nets", "data", "estimator", "labels", "parts", "run", "train", "prior"},
     "wrappers": {"checks", "data", "labels", "prior"},
     "bench": {"checkpoint", "metrics", "data", "datasets", "estimator", "labels", "methods", "wrappers"},
     "plots": {"checkpoint", "folder"},

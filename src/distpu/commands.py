@@ -38,7 +38,8 @@ def fit_named(
     bench.make(method, {"prior": 0.5 if prior == "true" else prior, **settings})  # a mistake shows before data is read
     bench.settings_for(method, name, 0, preset)
     data = datasets.load(name, root)
-    settings = {**bench.settings_for(method, name, len(data.y), preset), **settings}
+    chosen = bench.settings_for(method, name, len(data.y), preset)
+    settings = {**chosen, **settings}
     before = (folder / "done").exists()
     result = bench.simulate(
         method, data, folder, labelled=labelled, scenario=scenario, prior=prior, seed=seed, settings=settings
@@ -47,7 +48,7 @@ def fit_named(
     _print(f"metrics in percent, on {len(data.y_test)} test rows, whose labels were used for this table alone")
     again = " (finished before, not trained again)" if before else ""
     print(f"run folder: {folder}{again}")
-    _say_settings(method, settings)
+    _say_settings(method, chosen)
     if method in METHODS:
         print(f"score the test rows:  distpu predict {folder} {name}")
 
@@ -60,9 +61,9 @@ def check_file(path: str) -> None:
 
 
 def _say_settings(method: str, settings: dict[str, Any]) -> None:
-    shown = ", ".join(f"{k}={v}" for k, v in settings.items() if k not in ("prior", "random_state", "pos_label"))
-    if shown:
-        _print(f"settings other than {method}'s defaults: {shown}  (--preset paper for the defaults)")
+    if settings:
+        shown = ", ".join(f"{k}={v}" for k, v in settings.items())
+        _print(f"preset for such data, other than {method}'s defaults: {shown}  (--preset paper for the defaults)")
 
 
 def fit_file(
@@ -80,7 +81,8 @@ def fit_file(
                          f"{', '.join(METHODS)}")  # fmt: skip
     bench.settings_for(method, "", 0, preset)
     X, y, label = _read_own(path, label)
-    settings = {**bench.settings_for(method, "", len(y), preset), **settings}
+    chosen = bench.settings_for(method, "", len(y), preset)
+    settings = {**chosen, **settings}
     positive = settings.get("pos_label") if positive is None else positive
     settings = {**settings, "pos_label": _positive_value(y, label, positive)}
     before = (folder / "done").exists()
@@ -98,7 +100,7 @@ def fit_file(
         f"next: look at the rows on top; mark those that are positive in {label!r} as such and fit again, "
         f"with a --folder of its own"
     )
-    _say_settings(method, settings)
+    _say_settings(method, chosen)
     print(f"score new rows:  distpu predict {folder} FILE")
 
 

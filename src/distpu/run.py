@@ -38,7 +38,7 @@ class Run:
         self._build, self._folder, self._report = build, folder, report
         self._logged = list(read_log(folder / "metrics.jsonl")) if folder else None  # by a run that was killed
         unlabelled = torch.nonzero(data.s == 0).flatten()
-        self._watched = unlabelled[:: max(1, math.ceil(len(unlabelled) / 4096))]
+        self._watched = unlabelled[:: max(1, math.ceil(len(unlabelled) / 2048))]  # enough for a share to a percent
 
     def net(self) -> nn.Module:
         """A fresh network on the data's device."""

@@ -1,8 +1,7 @@
 import pytest
 
-from distpu.data import mean_where
-from distpu.methods.upu import upu_risk
-from distpu.parts import LOSSES, double_hinge_loss, logistic_loss, pu_risks, sigmoid_loss
+from distpu.methods.upu import FORMS, UPU, upu_risk, upu_risk_2014, upu_risk_2015
+from distpu.parts import LOSSES, pu_risks
 from fixture import P, close, finite_difference, gradient, logits, prior, s
 
 
@@ -27,18 +26,25 @@ def test_double_hinge_risk(case, risk):
     close(upu_risk(logits(case), s, prior, "double-hinge"), risk, 1e-10)
 
 
-def test_the_form_of_2014():
-    z = logits("A")
-    form = 2 * prior * mean_where(sigmoid_loss(z), s == 1) + mean_where(sigmoid_loss(-z), s == 0) - prior
-    close(form, 0.2997626999, 1e-10)
+@pytest.mark.parametrize("case", ["A", "B"])
+@pytest.mark.parametrize(("form", "loss"), [("2014", "sigmoid"), ("2015", "logistic"), ("2015", "double-hinge")])
+def test_the_classic_forms_are_the_general_one(form, loss, case):
+    z = (logits(case) + 0.01).detach().requires_grad_()  # away from the double hinge's corners
+    general, classic = upu_risk(z, s, prior, loss), FORMS[form](z, s, prior, loss)
+    close(classic, general, 1e-12)
+    close(gradient(classic, z), gradient(general, z), 1e-12)
 
 
-@pytest.mark.parametrize("loss", [logistic_loss, double_hinge_loss])
-def test_the_form_of_2015(loss):
-    z = logits("A")
-    name = next(n for n, function in LOSSES.items() if function is loss)
-    form = -prior * mean_where(z, s == 1) + mean_where(loss(-z), s == 0)
-    close(form, upu_risk(z, s, prior, name), 1e-12)
+def test_the_classic_forms_on_fixture_a():
+    close(upu_risk_2014(logits("A"), s, prior), 0.2997626999, 1e-10)
+    close(upu_risk_2015(logits("A"), s, prior), 0.4088305611, 1e-10)
+
+
+def test_a_form_that_does_not_hold_for_the_loss_is_refused(toy):
+    X, labels, _ = toy
+    for form, loss in (("2014", "logistic"), ("2015", "sigmoid")):
+        with pytest.raises(ValueError, match=f"form='{form}' does not hold for loss='{loss}'"):
+            UPU(form=form, loss=loss).fit(X, labels)
 
 
 def test_the_logistic_gradient_on_labelled_rows_is_constant():

@@ -8,8 +8,11 @@
 
     (x', y') = Mixup of rows and their pseudo-labels: 1 on labelled rows, elsewhere the score the row had last time.
 
-The published weights belong to the scale of the authors' code, R_lab / (2 prior). Where that code and the paper's
-text differ, a parameter below says so: its default is the code's value, which gives the published numbers.
+Assumes: labelled rows drawn at random from the positives; the prior, which the predicted share is tied to.
+
+Differs from its public code: in nothing that matters. The published weights belong to that code's scale of the risk,
+R_lab / (2 prior). Where code and paper differ, a parameter below says so: its default is the code's value, which gives
+the published numbers.
 """
 
 from __future__ import annotations

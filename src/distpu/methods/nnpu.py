@@ -5,6 +5,12 @@
     R_n <  -beta:  step along -gamma grad R_n alone, and report R_p - beta
 
 correction="abs" minimises R_p + |R_n| instead (Hammoudeh and Lowd, NeurIPS 2020).
+
+Assumes: labelled rows drawn at random from the positives; the prior. A batch without labelled rows says that all of its
+unlabelled rows are negative: sampling="stratified" spreads the labelled ones.
+
+Differs from its public code: nothing in the risk. That code trains at a constant rate (1e-5 for CIFAR-10) for 100
+epochs; here the shared trainer, whose rate falls by a cosine.
 """
 
 from __future__ import annotations

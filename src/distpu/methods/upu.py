@@ -2,8 +2,15 @@
 
     R = prior E_P[l(z)] + E_U[l(-z)] - prior E_P[l(-z)]
 
-With l(z) + l(-z) = 1 (sigmoid) this is the form of 2014:       R = 2 prior E_P[l(z)] + E_U[l(-z)] - prior
-With l(z) - l(-z) = -z (logistic, double hinge) that of 2015:   R = -prior E_P[z] + E_U[l(-z)]
+    form="2014", where l(z) + l(-z) = 1 (sigmoid):                    R = 2 prior E_P[l(z)] + E_U[l(-z)] - prior
+    form="2015", where l(z) - l(-z) = -z (logistic, double hinge):    R = -prior E_P[z] + E_U[l(-z)]
+
+Both are the general form, written for their losses: equal in value and gradient.
+
+Assumes: labelled rows drawn at random from the positives; the prior.
+
+Differs from its public code: that of 2015 fits kernel models by convex programs; here any network by Adam, with the
+sigmoid loss, as in the comparisons of nnPU, Self-PU and Dist-PU. The last epoch is kept: train it briefly.
 """
 
 from __future__ import annotations
@@ -12,6 +19,7 @@ from dataclasses import dataclass
 
 from torch import Tensor, nn
 
+from ..data import mean_where
 from ..estimator import PUClassifier, param
 from ..parts import LOSSES, pu_risks
 from ..run import Run
@@ -22,6 +30,19 @@ def upu_risk(z: Tensor, s: Tensor, prior: float, loss: str = "sigmoid") -> Tenso
     """R = prior E_P[l(z)] + E_U[l(-z)] - prior E_P[l(-z)]."""
     positive, negative = pu_risks(z, s, prior, loss)
     return positive + negative
+
+
+def upu_risk_2014(z: Tensor, s: Tensor, prior: float, loss: str = "sigmoid") -> Tensor:
+    """R = 2 prior E_P[l(z)] + E_U[l(-z)] - prior, for l(z) + l(-z) = 1."""
+    return 2 * prior * mean_where(LOSSES[loss](z), s == 1) + mean_where(LOSSES[loss](-z), s == 0) - prior
+
+
+def upu_risk_2015(z: Tensor, s: Tensor, prior: float, loss: str = "logistic") -> Tensor:
+    """R = -prior E_P[z] + E_U[l(-z)], for l(z) - l(-z) = -z."""
+    return -prior * mean_where(z, s == 1) + mean_where(LOSSES[loss](-z), s == 0)
+
+
+FORMS = {"general": upu_risk, "2014": upu_risk_2014, "2015": upu_risk_2015}
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -36,9 +57,16 @@ class UPU(PUClassifier):
     }
 
     loss: str = param("sigmoid", "surrogate l(z)", one_of=tuple(LOSSES))
+    form: str = param("general", "how R is written; '2014' is for the sigmoid loss, '2015' for the others",
+                      one_of=tuple(FORMS))  # fmt: skip
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.form != "general" and (self.form == "2014") != (self.loss == "sigmoid"):
+            raise ValueError(f"form={self.form!r} does not hold for loss={self.loss!r}; use form='general'")
 
     def _learn(self, run: Run) -> nn.Module:
         model = run.net()
-        risk = Risk("upu", lambda z, s: upu_risk(z, s, run.data.prior, self.loss))
+        risk = Risk("upu", lambda z, s: FORMS[self.form](z, s, run.data.prior, self.loss))
         run.train("upu", model, risk, self._recipe())
         return model
