@@ -257,9 +257,9 @@ def compare(
     _print_comparison(groups)
     if groups:
         _write_comparison(folder, groups)
-        _print(
-            f"\nmean ± deviation over {seeds} seeds, in percent, on the test rows; all six metrics: {folder}/table.md"
-        )
+        over = f"mean ± deviation over {seeds} seeds" if seeds > 1 else "one seed"
+        print()
+        _print(f"{over}, in percent, on the test rows; all six metrics: {folder}/table.md")
     if failed:
         raise ValueError(f"{len(failed)} of {len(tasks)} runs failed: {'; '.join(failed)}")
 
