@@ -328,3 +328,31 @@ def test_presets():
             bench.make(method, preset)  # every preset holds settings that exist and are allowed
     with pytest.raises(ValueError, match="dist-pu has no preset 'smal'; did you mean 'small'"):
         bench.settings_for("dist-pu", "digits", 901, "smal")
+
+
+def test_a_wrappers_finished_run_is_not_taken_for_another_protocol(here):
+    command = (
+        "compare",
+        "breast-cancer",
+        "--methods",
+        "elkan-noto",
+        "--seeds",
+        "1",
+        "--jobs",
+        "1",
+        "--folder",
+        here / "c",
+    )
+    first = done(*command)
+    assert done(*command) == first
+    ended = distpu(*command, "--labelled", "10")
+    assert ended.code == 2 and "made with other data: labelled=10 (there: 50)" in ended.err
+    ended = distpu(*command, "--prior", "0.2")
+    assert ended.code == 2 and "prior=0.2 (there: 0.37" in ended.err
+
+
+def test_a_result_says_which_epoch_it_kept(here, monkeypatch):
+    monkeypatch.setattr(bench, "settings_for", lambda method, *_: {"epochs": 2})
+    done("compare", "breast-cancer", "--methods", "vpu,nnpu", "--seeds", "1", "--jobs", "1")
+    rows = [json.loads(line) for line in (here / "runs/compare-breast-cancer/runs.jsonl").read_text().splitlines()]
+    assert {r["method"]: r["keep"] for r in rows} == {"vpu": "pu", "nnpu": "last"}

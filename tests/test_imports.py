@@ -28,7 +28,7 @@ MAY_IMPORT = {  # module -> distpu modules it may import; within functions too
     | {"methods"},  # inside load()
     "methods": {"calibration", "nets", "data", "estimator", "labels", "parts", "run", "train", "prior"},
     "wrappers": {"checks", "data", "labels", "prior"},
-    "bench": {"checkpoint", "metrics", "data", "datasets", "estimator", "labels", "methods", "wrappers"},
+    "bench": {"checkpoint", "metrics", "data", "datasets", "estimator", "folder", "labels", "methods", "wrappers"},
     "plots": {"checkpoint", "folder"},
     "commands": {"bench", "checkpoint", "datasets", "estimator", "folder", "methods", "plots"},
     "cli": {"commands", "datasets"},

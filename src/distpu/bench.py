@@ -16,6 +16,7 @@ from . import checkpoint, metrics
 from .data import draw_pu
 from .datasets import Dataset, load
 from .estimator import versions
+from .folder import open_folder
 from .labels import read_labels
 from .methods import METHODS
 from .wrappers import WRAPPERS
@@ -82,16 +83,17 @@ def simulate(
     share = true_prior if prior == "true" else prior
     classifier = make(method, {"prior": share, "random_state": seed, **(settings or {})})
     x, y = data.x[index], data.y[index]
-    done = (folder / "result.json").exists()
     start = time.perf_counter()
-    if method in WRAPPERS:
-        if done:
-            return checkpoint.read_json(folder / "result.json")
-        folder.mkdir(parents=True, exist_ok=True)
-        classifier.fit(_rows_for(method, x), s)
+    if method in WRAPPERS:  # not saved, but its folder is refused to another protocol like any other
+        config = {"method": method, "params": {"prior": share, "seed": seed, **(settings or {})}}
+        config["data"] = {"dataset": data.name, "labelled": int(s.sum()), "scenario": scenario}
+        with open_folder(folder, config) as (_, _, finished):
+            if finished:
+                return checkpoint.read_json(folder / "result.json")
+            classifier.fit(_rows_for(method, x), s)
     else:  # the ceiling learns from the truth; a finished folder is restored, or says what differs
         classifier.fit(x, y if classifier.supervised else s, folder=folder)
-        if done:
+        if (folder / "result.json").exists():
             return checkpoint.read_json(folder / "result.json")
     seconds = time.perf_counter() - start
     z = classifier.decision_function(_rows_for(method, data.x_test))
@@ -100,7 +102,7 @@ def simulate(
         "method": method,
         "dataset": data.name,
         "seed": seed,
-        "keep": "last",
+        "keep": getattr(classifier, "keeps", "last"),
         **metrics.evaluate(data.y_test, z),
         "true_prior": true_prior,
         "prior": classifier.prior_ if np.isfinite(classifier.prior_) else None,
@@ -112,6 +114,7 @@ def simulate(
     with open(folder / "scores.npz", "wb") as file:
         np.savez_compressed(file, score=score.astype(np.float32), s=s.astype(np.int8), y=y.astype(np.int8))
     checkpoint.write_json(folder / "result.json", result)
+    checkpoint.write(folder / "done", b"")
     return result
 
 

@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 import numpy as np
 import sklearn
@@ -29,8 +29,6 @@ from .progress import Bar, busy
 from .run import Run
 from .train import SAMPLINGS, Recipe
 
-T = TypeVar("T")
-
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class PUClassifier(ClassifierMixin, BaseEstimator):
@@ -48,6 +46,7 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
     name: ClassVar[str]  # as in METHODS and on the command line
     paper: ClassVar[str]
     needs_prior: ClassVar[bool] = True
+    keeps: ClassVar[str] = "last"  # which epoch: the last, or "pu", the best on held-out PU rows
     supervised: ClassVar[bool] = False  # y must hold true labels; for comparisons, no PU method
     presets: ClassVar[dict[str, dict[str, Any]]] = {}  # settings other than the defaults, by data set or "small"
     also_fitted: ClassVar[tuple[str, ...]] = ()  # numbers that `_learn` sets beside threshold_, saved with the model

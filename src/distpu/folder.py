@@ -69,7 +69,7 @@ def _differences(old: Row, new: Row) -> list[str]:
     a, b = ({"method": config["method"], **config["params"]} for config in (old, new))
     params = pairs(a, b, [k for k in sorted(a | b) if k not in ("device", "progress")])
     a, b = old["data"], new["data"]
-    data = pairs(a, b, ("rows", "shape", "labelled"))
+    data = pairs(a, b, ("dataset", "rows", "shape", "labelled", "scenario"))
     if not data and a != b:  # what is left are checksums, which tell a reader nothing
         sums = [k for k in sorted(a | b) if a.get(k) != b.get(k)]
         data = f"as many rows, other {' and '.join(sums).replace('fingerprint', 'values')}"

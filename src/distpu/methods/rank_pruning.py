@@ -32,9 +32,9 @@ from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits as bce
 
 from .. import nets
-from ..data import folds, mean_where
+from ..data import folds
 from ..estimator import PUClassifier, param
-from ..parts import logistic_loss
+from ..parts import pn_risks
 from ..run import Run
 from ..train import Risk
 
@@ -67,7 +67,8 @@ def kept(q: Tensor, s: Tensor, share: float, least: int) -> Tensor:
 
 def refit_risk(z: Tensor, s: Tensor, share: float) -> Tensor:
     """share E_P[l(z)] + (1 - share) E_N[l(-z)],  share = the weight of P in the sum of all weights."""
-    return share * mean_where(logistic_loss(z), s == 1) + (1 - share) * mean_where(logistic_loss(-z), s == 0)
+    positive, negative = pn_risks(z, s, share)
+    return positive + negative
 
 
 def balanced_risk(z: Tensor, s: Tensor) -> Tensor:

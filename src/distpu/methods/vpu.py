@@ -59,6 +59,7 @@ class VPU(PUClassifier):
     name = "vpu"
     paper = "Chen et al., A Variational Approach for Learning from Positive and Unlabeled Data, NeurIPS 2020"
     needs_prior = False
+    keeps = "pu"
     also_fitted = ("peak_",)
     presets = {"fashion-mnist": dict(weight=20.0, lr=3e-4)}  # searched on held-out PU rows (LOG.md)
 
