@@ -38,6 +38,11 @@ class PUData:
         # float before Mixup; mixing and the network's (affine) scaling commute, so the order does not matter
         return Batch(index, self.x.index_select(0, index).float(), self.s.index_select(0, index))
 
+    def folds(self, k: int) -> Tensor:
+        """Fold of each row, equal rows in one. Seeded from torch's generator: ask before the first stage."""
+        fold = folds(self.x.cpu().numpy(), self.s.cpu().numpy(), k, seed=int(torch.randint(2**31 - 1, ())))
+        return torch.from_numpy(fold).to(self.s.device)
+
     def to(self, device: torch.device | str) -> PUData:
         extra = {name: rows.to(device) for name, rows in self.extra.items()}
         return PUData(self.x.to(device), self.s.to(device), self.prior, extra)

@@ -32,7 +32,6 @@ from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits as bce
 
 from .. import nets
-from ..data import folds
 from ..estimator import PUClassifier, param
 from ..parts import pn_risks
 from ..run import Run
@@ -135,8 +134,7 @@ class RankPruning(PUClassifier):
         """Fold of each row. Every network must see both kinds of rows in the folds that it is trained on."""
         s = run.data.s
         k = min(self.folds, int((s == 1).sum()), int((s == 0).sum()))
-        seed = int(torch.randint(2**31 - 1, ()))
-        fold = torch.from_numpy(folds(run.data.x.cpu().numpy(), s.cpu().numpy(), max(k, 2), seed)).to(s.device)
+        fold = run.data.folds(max(k, 2))
         if any(len(fold[s == kind].unique()) < 2 for kind in (0, 1)):
             raise ValueError("rank-pruning needs at least 2 different labelled positives and 2 unlabelled rows")
         return fold

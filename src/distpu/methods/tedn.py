@@ -25,7 +25,7 @@ import torch
 from torch import Tensor, nn
 
 from .. import nets
-from ..data import PUData, folds
+from ..data import PUData
 from ..estimator import param
 from ..prior import bbe
 from ..run import Run
@@ -34,14 +34,13 @@ from .cvir import CVIR, Inliers
 
 def held_out(data: PUData, one_in: int) -> Tensor:
     """Mask of the rows for the estimate; equal rows are all in it or all out of it."""
-    x, s = data.x.cpu().numpy(), data.s.cpu().numpy()
-    held = folds(x, s, one_in, seed=int(torch.randint(2**31 - 1, ()))) == 0
+    s, held = data.s, data.folds(one_in) == 0
     if any(not (s[part] == label).any() for part in (held, ~held) for label in (0, 1)):
         raise ValueError(
             f"held_out={one_in} leaves no labelled or no unlabelled row to learn or to estimate from; "
             "tedn needs 2 different rows of each, cvir with a prior does with one"
         )
-    return torch.from_numpy(held).to(data.s.device)
+    return held
 
 
 class Estimated(Inliers):

@@ -35,7 +35,7 @@ from torch import Tensor, nn
 from torch.nn.functional import logsigmoid
 
 from .. import nets
-from ..data import Batch, PUData, folds
+from ..data import Batch, PUData
 from ..estimator import PUClassifier, param
 from ..run import Run
 from ..train import Objective, Recipe
@@ -89,9 +89,7 @@ class VPU(PUClassifier):
         none = torch.zeros_like(data.s, dtype=torch.bool)
         if self.held_out == 0:
             return none
-        seed = int(torch.randint(2**31 - 1, ()))
-        parts = folds(data.x.cpu().numpy(), data.s.cpu().numpy(), round(1 / self.held_out), seed)
-        held = torch.from_numpy(parts == 0).to(data.s.device)
+        held = data.folds(round(1 / self.held_out)) == 0
         return held if bool((data.s[~held] == 1).any()) else none
 
     def _decide(self, z: np.ndarray) -> np.ndarray:
