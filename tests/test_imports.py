@@ -9,8 +9,10 @@ import pytest
 
 SRC = Path(__file__).parents[1] / "src/distpu"
 MAY_IMPORT = {  # module -> distpu modules it may import; within functions too
-    "data": set(),
-    "nets": set(),
+    "stream": set(),
+    "data": {"stream"},
+    "nets": {"stream"},
+    "fast": {"data"},
     "download": set(),
     "datasets": {"download"},
     "metrics": set(),
@@ -20,17 +22,34 @@ MAY_IMPORT = {  # module -> distpu modules it may import; within functions too
     "checkpoint": set(),
     "parts": {"data"},
     "calibration": {"data", "parts"},
-    "train": {"data"},
+    "train": {"data", "fast"},
     "folder": {"checkpoint"},
     "progress": {"train"},
-    "run": {"checkpoint", "folder", "nets", "train", "data"},
-    "estimator": {"checkpoint", "checks", "data", "folder", "labels", "nets", "prior", "progress", "run", "train"}
+    "run": {"checkpoint", "fast", "folder", "nets", "train", "data"},
+    "estimator": {
+        "checkpoint",
+        "checks",
+        "data",
+        "fast",
+        "folder",
+        "labels",
+        "nets",
+        "prior",
+        "progress",
+        "run",
+        "train",
+    }
     | {"methods"},  # inside load()
     "methods": {"calibration", "nets", "data", "estimator", "labels", "parts", "run", "train", "prior"},
     "wrappers": {"checks", "data", "labels", "prior"},
-    "bench": {"checkpoint", "metrics", "data", "datasets", "estimator", "folder", "labels", "methods", "wrappers"},
+    "bench": {"checkpoint", "checks", "metrics", "data", "datasets", "estimator", "folder", "labels", "methods"}
+    | {"nets", "wrappers"},
     "plots": {"checkpoint", "folder"},
-    "commands": {"bench", "checkpoint", "datasets", "estimator", "folder", "methods", "plots"},
+    "experiments": {"bench", "checkpoint", "folder"},
+    "tables": {"experiments"},
+    "figures": {"experiments", "plots", "tables"},
+    "reproduce": {"bench", "checkpoint", "datasets", "experiments", "figures", "tables"},
+    "commands": {"bench", "checkpoint", "datasets", "estimator", "folder", "methods", "plots", "reproduce", "tables"},
     "cli": {"commands", "datasets"},
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
@@ -12,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from . import checkpoint, metrics
-from .data import draw_pu
+from . import checkpoint, metrics, nets
+from .checks import as_tensor
+from .data import draw_pu, folds
 from .datasets import Dataset, load
 from .estimator import versions
 from .folder import open_folder
@@ -73,16 +75,33 @@ def simulate(
     prior: str | float = "true",
     seed: int = 0,
     settings: dict[str, Any] | None = None,
+    every_epoch: bool = False,
+    held_out: int = 0,
 ) -> Result:
     """Hide labels, fit, test. prior: a number, 'auto' to estimate it, or 'true' for the real share (the paper's way).
 
-    True labels are used after training only: for the test metrics and the picture.
+    True labels are used after training only: for the test metrics and the picture. The last epoch is tested.
+
+    every_epoch  tests each epoch of the last stage too; the best is kept beside the last, as "oracle"
+    held_out     one PU row in so many is kept from training; by PU accuracy they say which epoch is tested
     """
     index, s = draw_pu(data.y, data.labelled if labelled is None else labelled, scenario, seed)
     true_prior = float(data.y[index][s == 0].mean())
     share = true_prior if prior == "true" else prior
     classifier = make(method, {"prior": share, "random_state": seed, **(settings or {})})
     x, y = data.x[index], data.y[index]
+    if held_out:
+        held = folds(x, s, held_out, seed) == 0
+        held_x, held_s, x, y, s = x[held], s[held], x[~held], y[~held], s[~held]
+
+    def observe(net: Any) -> dict[str, float]:
+        z, figures = _logits(net, data.x_test), {}
+        if held_out:
+            figures["pu_accuracy"] = metrics.pu_accuracy(held_s, _logits(net, held_x), float(share))
+        return {**figures, **{f"test_{name}": value for name, value in metrics.evaluate(data.y_test, z).items()}}
+
+    if every_epoch or held_out:
+        classifier._observe = observe
     start = time.perf_counter()
     if method in WRAPPERS:  # not saved, but its folder is refused to another protocol like any other
         config = {"method": method, "params": {"prior": share, "seed": seed, **(settings or {})}}
@@ -96,19 +115,24 @@ def simulate(
         if (folder / "result.json").exists():
             return checkpoint.read_json(folder / "result.json")
     seconds = time.perf_counter() - start
-    z = classifier.decision_function(_rows_for(method, data.x_test))
     score = classifier.predict_proba(_rows_for(method, x))[:, 1]
+    if held_out:
+        kept = {"keep": "pu", **_best_epoch(classifier.history_, "pu_accuracy")}
+    else:
+        z = classifier.decision_function(_rows_for(method, data.x_test))
+        kept = {"keep": getattr(classifier, "keeps", "last"), **metrics.evaluate(data.y_test, z)}
+        if every_epoch:
+            kept["oracle"] = _best_epoch(classifier.history_, "test_accuracy")
     result = {
         "method": method,
         "dataset": data.name,
         "seed": seed,
-        "keep": getattr(classifier, "keeps", "last"),
-        **metrics.evaluate(data.y_test, z),
+        **kept,
         "true_prior": true_prior,
         "prior": classifier.prior_ if np.isfinite(classifier.prior_) else None,
         "seconds": round(seconds, 2),
-        "settings": {"labelled": int(s.sum()), "scenario": scenario, **(settings or {})},
-        "device": str(next(classifier.model_.parameters()).device) if method in METHODS else "cpu",
+        "settings": {"labelled": int(s.sum()), "scenario": scenario, **_shown(settings or {})},
+        "device": _device_name(classifier) if method in METHODS else "cpu",
         "versions": versions(),
     }
     with open(folder / "scores.npz", "wb") as file:
@@ -116,6 +140,28 @@ def simulate(
     checkpoint.write_json(folder / "result.json", result)
     checkpoint.write(folder / "done", b"")
     return result
+
+
+def _shown(settings: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in settings.items() if name != "progress"}
+
+
+def _logits(net: Any, x: np.ndarray) -> np.ndarray:
+    return nets.logits(net, as_tensor(x)).cpu().double().numpy()
+
+
+def _best_epoch(history: list[Result], by: str) -> Result:
+    """Test metrics of the epoch of the last stage that is best by a figure; of equals the first."""
+    last = [row for row in history if row["stage"] == history[-1]["stage"]]
+    best = max(last, key=lambda row: row[by])
+    return {"epoch": best["epoch"] + 1, "epochs": len(last), **{k[5:]: best[k] for k in best if k.startswith("test_")}}
+
+
+def _device_name(classifier: Any) -> str:
+    import torch
+
+    device = next(classifier.model_.parameters()).device
+    return torch.cuda.get_device_name(device) if device.type == "cuda" else str(device)
 
 
 def _rows_for(method: str, x: np.ndarray) -> np.ndarray:
@@ -131,8 +177,8 @@ class Task:
     root: str | None
     folder: Path
     seed: int
-    protocol: dict[str, Any]  # labelled, scenario, prior
-    preset: str
+    protocol: dict[str, Any]  # what simulate takes beside: labelled, scenario, prior, ...
+    settings: dict[str, Any]
 
 
 def compare(tasks: list[Task], jobs: int) -> Iterator[tuple[Task, Result | str]]:
@@ -150,6 +196,19 @@ def compare(tasks: list[Task], jobs: int) -> Iterator[tuple[Task, Result | str]]
             yield running[future], future.result()
 
 
+def side_by_side() -> int:
+    """How many runs at a time: a core each; on a GPU one after the other, or five where MPS lets processes share it.
+
+    Measured (LOG.md): five at a time without MPS take as long as one after the other, with MPS half as long.
+    """
+    import torch
+
+    if torch.cuda.is_available():
+        mps = Path(os.environ.get("CUDA_MPS_PIPE_DIRECTORY", "/tmp/nvidia-mps")) / "control"
+        return 5 if mps.exists() else 1
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def _one_thread() -> None:
     import torch
 
@@ -164,9 +223,7 @@ def _data(name: str, root: str | None) -> Dataset:
 def _run(task: Task) -> Result | str:
     try:
         data = _data(task.dataset, task.root)
-        settings = settings_for(task.method, data.name, len(data.y), task.preset)
-        if task.method in METHODS:
-            settings = {"progress": False, **settings}
+        settings = {"progress": False, **task.settings} if task.method in METHODS else task.settings
         return simulate(task.method, data, task.folder, seed=task.seed, settings=settings, **task.protocol)
     except (ValueError, FloatingPointError, OSError) as error:
         return " ".join(str(error).split())

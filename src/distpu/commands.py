@@ -234,14 +234,14 @@ def compare(
     chosen = list(bench.ALL) if methods == "all" else [m.strip() for m in methods.split(",")]
     for method in chosen:
         bench.make(method, {})
-    datasets.load(name, root)  # fetched once, before several processes want it
+    rows = len(datasets.load(name, root).y)  # fetched once, before several processes want it
     protocol = {"labelled": labelled, "scenario": scenario, "prior": prior}
     tasks = [
-        bench.Task(m, name, str(root) if root else None, folder / f"{m}-seed{seed}", seed, protocol, preset)
-        for m in chosen
+        bench.Task(m, name, str(root) if root else None, folder / f"{m}-seed{seed}", seed, protocol, settings)
+        for m, settings in ((m, bench.settings_for(m, name, rows, preset)) for m in chosen)
         for seed in range(seeds)
     ]
-    jobs = min(len(tasks), jobs or _cores())
+    jobs = min(len(tasks), jobs or bench.side_by_side())
     groups: dict[str, list[bench.Result]] = {method: [] for method in chosen}
     failed: list[str] = []
     for number, (task, result) in enumerate(_watched(bench.compare(tasks, jobs), len(tasks)), 1):
@@ -262,12 +262,6 @@ def compare(
         _print(f"{over}, in percent, on the test rows; all six metrics: {folder}/table.md")
     if failed:
         raise ValueError(f"{len(failed)} of {len(tasks)} runs failed: {'; '.join(failed)}")
-
-
-def _cores() -> int:
-    import os
-
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _watched(items: Iterable[Any], total: int) -> Iterable[Any]:
@@ -301,6 +295,35 @@ def _write_comparison(folder: Path, groups: dict[str, list[bench.Result]]) -> No
     checkpoint.write(folder / "table.md", text.encode())
     rows = [result for results in groups.values() for result in results]
     checkpoint.write(folder / "runs.jsonl", log_lines(rows).encode())
+
+
+# ---------------------------------------------------------------- reproduce
+
+
+def reproduce(
+    name: str | None,
+    only: str | None,
+    seeds: int | None,
+    jobs: int | None,
+    root: Path | None,
+    results: Path,
+    runs: Path,
+) -> None:
+    from . import reproduce as experiment
+    from . import tables
+
+    if name is None:
+        _print_table(["name", "what it is", "done"], experiment.overview(results))
+        print("\nmake what is missing, and write its table or figure:  distpu reproduce NAME")
+        return
+    part, lines, failed = experiment.reproduce(name, only, seeds, jobs, root, results, runs)
+    for dataset in tables.datasets(part):
+        head, rows = tables.beside_rows(part, lines, dataset)
+        print(f"\n{tables.DATASETS.get(dataset, dataset)}: test metrics in percent, last epoch, mean ± deviation")
+        _print_table(head, rows, right=range(1, len(head)))
+    print(f"\ntables, figures and all metrics: {results / part.name}/README.md")
+    if failed:
+        raise ValueError(f"{len(failed)} runs failed: {'; '.join(failed)}")
 
 
 # --------------------------------------------------------- methods and data

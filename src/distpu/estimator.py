@@ -19,8 +19,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import nn
 
-from . import __version__, checkpoint, nets
-from .checks import as_channels_first, check_parameters, find_device, layout_of, param, refuse_infinite
+from . import __version__, checkpoint, fast, nets
+from .checks import as_channels_first, as_tensor, check_parameters, find_device, layout_of, param, refuse_infinite
 from .data import PUData
 from .folder import Row, finish, log_lines, open_folder, read_log
 from .labels import read_labels
@@ -49,6 +49,7 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
     keeps: ClassVar[str] = "last"  # which epoch: the last, or "pu", the best on held-out PU rows
     supervised: ClassVar[bool] = False  # y must hold true labels; for comparisons, no PU method
     presets: ClassVar[dict[str, dict[str, Any]]] = {}  # settings other than the defaults, by data set or "small"
+    _observe: ClassVar[Any] = None  # for experiments: figures of each epoch's network that go into the log
     also_fitted: ClassVar[tuple[str, ...]] = ()  # numbers that `_learn` sets beside threshold_, saved with the model
 
     prior: float | str = param("auto", "share of positives among the unlabelled rows; 'auto' estimates it (BBE)")
@@ -61,6 +62,12 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
     sampling: str = param("mixed", "labelled rows per batch: left to chance, or evenly spread", one_of=tuple(SAMPLINGS))
     pos_label: Any = param(None, "which of two label values marks the labelled positives, when it is not 1")
     device: str = param("auto", "'auto' (a GPU if there is one), 'cpu', 'cuda', 'cuda:1', 'mps'")
+    precision: str = param("auto", "of training: 'auto' takes bfloat16 where it is fast and the network large; scores "
+                           "are always float32", one_of=fast.PRECISIONS)  # fmt: skip
+    compile: str | bool = param("auto", "compile the network; 'auto': on a GPU, for runs that win back the time it "
+                                "takes", one_of=("auto", True, False))  # fmt: skip
+    capture: str | bool = param("auto", "record the step on a GPU and replay it; False: eager, to debug a method",
+                                one_of=("auto", False))  # fmt: skip
     random_state: Any = param(None, "seed; the same seed gives the same bits on the same machine")
     progress: str | bool = param("auto", "progress bar: 'auto' shows one on a terminal", one_of=("auto", True, False))
 
@@ -101,17 +108,19 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
         with busy(f"{self.name}: estimating the prior", show and self.prior == "auto"):
             self.prior_ = self._prior(x, s, folder)
         self.threshold_ = 0.0  # on the logit; a method may move it in _learn
-        rows, extra = _tensor(x), {name: _tensor(array) for name, array in sets.items()}
+        rows, extra = as_tensor(x), {name: as_tensor(array) for name, array in sets.items()}
         constants = nets.scaling_constants(self.scaling, rows, self.network)
         data = PUData(rows, torch.from_numpy(s).float(), self.prior_, extra).to(device)
 
-        def build() -> nn.Module:
+        def build() -> nets.Network:
             return nets.Network(nets.body(self.network, self.shape_), *constants)
 
         devices = [device] if device.type == "cuda" else []
-        with _TURN, torch.random.fork_rng(devices=devices), Bar(self.name) as bar:
+        arithmetic = fast.arithmetic(self.precision, device)
+        with _TURN, arithmetic, torch.random.fork_rng(devices=devices), Bar(self.name) as bar:
             torch.manual_seed(seed)
-            job = Run(data, build, folder, bar if show else None)
+            speed = fast.Speed(self.precision, self.compile, self.capture)
+            job = Run(data, build, folder, bar if show else None, speed, self._observe)
             model = self._learn(job)
         self._keep(model.eval(), job.history)
         if folder:
@@ -119,6 +128,7 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
 
     def _keep(self, model: nn.Module, history: list[Row]) -> None:
         self.model_ = model.requires_grad_(False)
+        model.zero_grad()  # frees the gradients
         self.history_ = history
         self.n_iter_ = len(history)
 
@@ -146,7 +156,7 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         x = self._check_rows(X, reset=False)
         device = next(self.model_.parameters()).device
-        return self._decide(nets.logits(self.model_, _tensor(x), device).cpu().double().numpy())
+        return self._decide(nets.logits(self.model_, as_tensor(x), device).cpu().double().numpy())
 
     def _decide(self, z: np.ndarray) -> np.ndarray:
         """What the network's logits mean: positive from the threshold on."""
@@ -306,10 +316,6 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
 FITTED = ("prior", "threshold", "classes", "shape", "layout", "bytes", "n_features_in", "also", "feature_names_in")
 Arrays = dict[str, np.ndarray]
 _TURN = threading.RLock()  # torch's random state belongs to the process: fits in several threads take turns
-
-
-def _tensor(x: np.ndarray) -> torch.Tensor:
-    return torch.from_numpy(x if x.flags.writeable else x.copy())  # torch warns of read-only memory maps
 
 
 def _fingerprint(x: np.ndarray) -> int:

@@ -42,9 +42,8 @@ def pn_risks(z: Tensor, s: Tensor, weight: float | Tensor = 0.5, loss: str = "lo
 
 
 def binary_entropy(z: Tensor) -> Tensor:
-    """H(p) = -p log p - (1-p) log(1-p) of p = sigma(z), from the logit: no log of 0."""
-    p = torch.sigmoid(z)
-    return p * softplus(-z) + (1 - p) * softplus(z)
+    """H(p) = -p log p - (1-p) log(1-p) of p = sigma(z) = log(1 + exp(z)) - z p: from the logit, no log of 0."""
+    return softplus(z) - z * torch.sigmoid(z)
 
 
 def reads_as(value: Tensor, slope: Tensor) -> Tensor:
@@ -74,7 +73,7 @@ def mixup(x: Tensor, y: Tensor, alpha: float, fold: bool = False) -> tuple[Tenso
     if fold:
         lam = torch.maximum(lam, 1 - lam)
     partner = torch.randperm(len(x), device=x.device)
-    return lam * x + (1 - lam) * x[partner], lam * y + (1 - lam) * y[partner]
+    return torch.lerp(x[partner], x, lam), torch.lerp(y[partner], y, lam)
 
 
 class Memory(nn.Module):

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from . import fast
 from .data import Batch, PUData
 
 
@@ -32,7 +33,10 @@ class Recipe:
 
     def optimizer(self, model: nn.Module) -> torch.optim.Optimizer:
         parameters = [p for p in model.parameters() if p.requires_grad]
-        return torch.optim.Adam(parameters, self.lr, self.betas, weight_decay=self.weight_decay, fused=True)
+        cuda = parameters[0].device.type == "cuda"
+        lr = torch.tensor(self.lr, device=parameters[0].device) if cuda else self.lr  # a captured step reads it there
+        decay = self.weight_decay
+        return torch.optim.Adam(parameters, lr, self.betas, weight_decay=decay, fused=True, capturable=cuda)
 
 
 class Objective(nn.Module):
@@ -42,9 +46,13 @@ class Objective(nn.Module):
         """Numbers of the rows that the next epoch visits: all, unless a method says otherwise."""
         return torch.arange(len(s), device=s.device)
 
-    def batches(self, s: Tensor, recipe: Recipe) -> Iterable[Tensor]:
+    def batches(self, s: Tensor, recipe: Recipe) -> Tensor | Iterable[Tensor]:
         """Row numbers of each step of the next epoch."""
         return SAMPLINGS[recipe.sampling](self.rows(s), s, recipe)
+
+    def scorer(self, model: nn.Module) -> nn.Module:
+        """The network that an epoch is judged by: the model, or the first of several."""
+        return next(iter(model.values())) if isinstance(model, nn.ModuleDict) else model
 
     def forward(self, model: nn.Module, batch: Batch, progress: Tensor) -> dict[str, Tensor]:
         """Named terms, which the loop sums and logs. progress = epoch / epochs, in [0, 1)."""
@@ -117,21 +125,15 @@ def epochs(
     recipe: Recipe,
     optimizer: torch.optim.Optimizer,
     first: int = 0,
+    capture: str | bool = "auto",
 ) -> Iterator[Epoch]:
     """Train; hand the caller each epoch as it ends. The caller's for-body is what other loops call callbacks."""
+    device = data.s.device
+    step = (fast.Captured if capture and device.type == "cuda" else fast.Step)(model, objective, optimizer, device)
     for number in range(first, recipe.epochs):
         model.train()
         objective.train()
-        for group in optimizer.param_groups:
-            group["lr"] = recipe.rate(number)
-        progress = torch.tensor(number / recipe.epochs, device=data.s.device)
-        sums, steps = torch.zeros((), device=data.s.device), 0
-        for index in objective.batches(data.s, recipe):
-            terms = objective(model, data[index], progress)
-            values = torch.stack([*terms.values()])
-            optimizer.zero_grad()
-            values.sum().backward()
-            optimizer.step()
-            sums, steps = sums + values.detach(), steps + 1  # read once an epoch: no host sync in between
-        means = (sums / steps).tolist()
-        yield Epoch(number, recipe.epochs, recipe.rate(number), dict(zip(terms, means, strict=True)))
+        step.begin(number / recipe.epochs, recipe.rate(number))
+        for batch in data.batches(objective.batches(data.s, recipe)):
+            step(batch)
+        yield Epoch(number, recipe.epochs, recipe.rate(number), step.means())

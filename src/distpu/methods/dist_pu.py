@@ -27,7 +27,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits as bce
 from .. import nets
 from ..data import Batch, mean_where
 from ..estimator import PUClassifier, param
-from ..parts import Memory, binary_entropy, mixup
+from ..parts import Memory, binary_entropy, mixup, pn_risks
 from ..run import Run
 from ..train import Objective
 
@@ -68,6 +68,9 @@ class DistPU(PUClassifier):
                                 one_of=("epochs", "warm_up_epochs"))  # fmt: skip
 
     # the objective
+    alignment: bool = param(
+        True, "R_lab; False, for ablation: cross-entropy of P against U instead, at equal weights", one_of=(True, False)
+    )
     scale: str = param("code", "'code': R_lab / (2 prior), which the weights below belong to; 'paper': R_lab",
                        one_of=("code", "paper"))  # fmt: skip
     warm_up_entropy: float = param(2e-3, "mu in the warm-up, constant", least=0)
@@ -109,6 +112,8 @@ class WarmUp(Objective):
         self.of, self.prior = of, prior
 
     def risk(self, z: Tensor, s: Tensor) -> Tensor:
+        if not self.of.alignment:
+            return torch.stack(pn_risks(z, s)).sum()
         scale = 2 * self.prior if self.of.scale == "code" else 1.0
         return label_distribution_risk(z.sigmoid(), s, self.prior) / scale
 
@@ -136,13 +141,19 @@ class Mixed(WarmUp):
         return torch.where(batch.s == 1, 1.0, y) if self.of.labelled_target == "one" else y
 
     def forward(self, model: nn.Module, batch: Batch, progress: Tensor) -> dict[str, Tensor]:
-        x_mixed, y_mixed = mixup(batch.x, self.target(model, batch), self.of.alpha, self.of.fold)
-        z_mixed = self.clamped(model(x_mixed))
+        mixed = self.mixed(model, batch) if self.of.mixup or self.of.mixed_entropy else {}
         z = self.clamped(model(batch.x))  # after the mixed pass, as in the code: BatchNorm sees both in this order
         self.pseudo.remember(batch.index, z.sigmoid())
         return {
             "lab": self.risk(z, batch.s),
             "entropy": entropy_weight(self.of, progress) * mean_where(binary_entropy(z), batch.s == 0),
+            **mixed,
+        }
+
+    def mixed(self, model: nn.Module, batch: Batch) -> dict[str, Tensor]:
+        x_mixed, y_mixed = mixup(batch.x, self.target(model, batch), self.of.alpha, self.of.fold)
+        z_mixed = self.clamped(model(x_mixed))
+        return {
             "mixup": self.of.mixup * bce(z_mixed, y_mixed),
             "mixed_entropy": self.of.mixed_entropy * binary_entropy(z_mixed).mean(),
         }

@@ -58,7 +58,7 @@ def small_losses(losses: Tensor, s: Tensor, share: float) -> Tensor:
     """Mask: P, and the share of U whose losses are smallest."""
     unlabelled = torch.where(s == 0, losses, torch.inf).sort().values
     last = (share * (s == 0).sum()).round().long().clamp(min=1) - 1
-    return (s == 1) | (losses <= unlabelled[last])
+    return (s == 1) | (losses <= unlabelled.gather(0, last.view(1)))
 
 
 class Start(Objective):

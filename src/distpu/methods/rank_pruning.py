@@ -143,4 +143,4 @@ class RankPruning(PUClassifier):
         """P(s=1|x) of the held-out rows, from a network trained on the others."""
         model, risk = run.net(), balanced_risk if self.fold_weights == "balanced" else bce
         run.train(stage, model, Among("bce", risk, ~held_out), self._recipe(epochs=self.fold_epochs))
-        return nets.logits(model, run.data.x[held_out]).double().sigmoid()
+        return nets.logits(model, run.data.rows(held_out)).double().sigmoid()

@@ -182,6 +182,9 @@ class SelfPaced(Objective):
                         self.teachers[k].restart(self.students[k])
         self.epoch += 1
 
+    def scorer(self, model: nn.Module) -> nn.Module:
+        return self.teachers[0].get_submodule("net")
+
     def forward(self, model: nn.Module, batch: Batch, progress: Tensor) -> dict[str, Tensor]:
         net, other = self.students[self.k], self.students[1 - self.k]
         w = self.calibrated(net, batch) if self.calibrating and not self.trusting else None

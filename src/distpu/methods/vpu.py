@@ -24,9 +24,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import islice
 
 import numpy as np
 import torch
@@ -38,7 +36,7 @@ from .. import nets
 from ..data import Batch, PUData
 from ..estimator import PUClassifier, param
 from ..run import Run
-from ..train import Objective, Recipe
+from ..train import SAMPLINGS, Objective, Recipe
 
 
 def variational_risk(z: Tensor, z_p: Tensor) -> Tensor:
@@ -59,7 +57,6 @@ class VPU(PUClassifier):
     name = "vpu"
     paper = "Chen et al., A Variational Approach for Learning from Positive and Unlabeled Data, NeurIPS 2020"
     needs_prior = False
-    keeps = "pu"
     also_fitted = ("peak_",)
     presets = {"fashion-mnist": dict(weight=20.0, lr=3e-4)}  # searched on held-out PU rows (LOG.md)
 
@@ -74,6 +71,10 @@ class VPU(PUClassifier):
                             least=0, most=0.5)  # fmt: skip
     peak_quantile: float = param(1.0, "peak = this quantile of Phi over X; 1 is the maximum", above=0, most=1)
     certainty: float = param(1 - 1e-6, "the probability that Phi at the peak reads as", above=0.5, below=1)
+
+    @property
+    def keeps(self) -> str:  # type: ignore[override]
+        return "pu" if self.held_out else "last"
 
     def _learn(self, run: Run) -> nn.Module:
         model, held = run.net(), self._held_out(run.data)
@@ -105,15 +106,15 @@ class Variational(Objective):
     def __init__(self, of: VPU, data: PUData, held: Tensor, best: nn.Module):
         super().__init__()
         self.of, self.best = of, best.requires_grad_(False)
-        self.positives = data.x[~held & (data.s == 1)]
-        self.learnt, self.held_x, self.held_s = torch.nonzero(~held).flatten(), data.x[held], data.s[held]
+        self.positives = data.rows(~held & (data.s == 1)).to(data.s.device)
+        self.learnt, self.held_x, self.held_s = torch.nonzero(~held).flatten(), data.rows(held), data.s[held]
         self.register_buffer("least", torch.tensor(math.inf))
 
     def rows(self, s: Tensor) -> Tensor:
         return self.learnt
 
-    def batches(self, s: Tensor, recipe: Recipe) -> Iterable[Tensor]:
-        return islice(super().batches(s, recipe), self.of.steps)
+    def batches(self, s: Tensor, recipe: Recipe) -> Tensor:
+        return SAMPLINGS[recipe.sampling](self.learnt, s, recipe)[: self.of.steps]
 
     def keep_if_best(self, model: nn.Module) -> None:
         if len(self.held_x):

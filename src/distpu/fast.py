@@ -1,0 +1,268 @@
+"""The fast path: what makes a step cheap on the machine at hand, and nothing of what the step computes.
+
+On a GPU a step is hundreds of small kernels, and starting them one by one takes longer than running them. So the step
+runs eagerly twice, is then recorded as one CUDA graph, and replayed. What it reads and writes are tensors that
+stay in place: the batch, the progress, the weights, the optimiser's state, the sums of the terms. Large networks train
+in bfloat16, and are compiled where the run is long enough to pay for it. On a CPU a step stays eager; where there are
+few cores small networks get one thread, since a second one costs more than it gives.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import math
+import shutil
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor, nn
+
+from .data import Batch
+
+T = TypeVar("T")
+PRECISIONS = ("auto", "float32", "bfloat16")
+WARM = 2  # eager steps before a step is captured: what is allocated, tuned or compiled at first use is so by then
+MOST = 32  # graphs kept at a time, and new kinds of steps in one epoch before a step counts as never the same
+
+# Measured (LOG.md). Work is counted in floating-point operations of one row's pass through the network.
+BFLOAT16_FROM = {"cpu": 9e5, "cuda": 1e7}  # per row; below it casts cost what they save. The MLP on 784 inputs: 1e6
+ONE_THREAD_BELOW = 6e8  # per batch: up to here two to four threads wait for each other longer than they help
+COMPILE_FROM = 4e15  # per stage: from here a compiled network wins back, within a seed or two, what compiling it took
+
+
+@dataclass(frozen=True)
+class Speed:
+    """What a user may say about it; 'auto' decides by the device and the amount of work."""
+
+    precision: str = "auto"  # of the passes in training: bfloat16 for large networks, else float32 (on a GPU: TF32)
+    compile: str | bool = "auto"
+    capture: str | bool = "auto"
+
+    def bfloat16(self, device: torch.device, work: float) -> bool:
+        if self.precision != "auto":
+            return self.precision == "bfloat16"
+        return work >= BFLOAT16_FROM.get(device.type, math.inf) and has_bfloat16(device)
+
+    def compiled(self, device: torch.device, work: float) -> bool:
+        """Whether to compile for a stage of so much work: rows times epochs times work per row."""
+        if self.compile != "auto":
+            return bool(self.compile)
+        return device.type == "cuda" and work >= COMPILE_FROM and _can_compile()
+
+
+def has_bfloat16(device: torch.device) -> bool:
+    if device.type == "cuda":
+        return torch.cuda.is_bf16_supported(including_emulation=False)
+    return device.type == "cpu" and (torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported())
+
+
+def _can_compile() -> bool:
+    from torch.utils._triton import has_triton
+
+    return has_triton() and any(map(shutil.which, ("cc", "gcc", "clang")))
+
+
+@contextlib.contextmanager
+def arithmetic(precision: str, device: torch.device) -> Iterator[None]:
+    """On a GPU: the same bits every time, which was measured to cost nothing; TF32 unless float32 was asked for."""
+    if device.type != "cuda":
+        yield
+        return
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("highest" if precision == "float32" else "high")
+    try:
+        with torch.backends.cudnn.flags(enabled=True, deterministic=True, allow_tf32=precision != "float32"):
+            yield
+    finally:
+        torch.set_float32_matmul_precision(before)
+
+
+@torch.no_grad()
+def work(net: nn.Module, rows: Tensor) -> float:
+    """Floating-point operations of one row's way through a network: matrix products and convolutions."""
+    from torch.utils.flop_counter import FlopCounterMode
+
+    training = net.training
+    with FlopCounterMode(display=False) as counter:
+        net.eval()(rows)
+    net.train(training)
+    return counter.get_total_flops() / len(rows)
+
+
+def with_threads(work: Iterator[T], device: torch.device, work_per_batch: float) -> Iterator[T]:
+    """One CPU thread for small steps where there are few, else all. Not by the load: the bits must not hang on it."""
+    if device.type != "cpu" or work_per_batch >= ONE_THREAD_BELOW or torch.get_num_threads() >= 8:
+        yield from work
+        return
+    done = object()
+    while True:
+        before = torch.get_num_threads()
+        torch.set_num_threads(1)
+        try:
+            item = next(work, done)
+        finally:
+            torch.set_num_threads(before)
+        if item is done:
+            return
+        yield item  # type: ignore[misc]
+
+
+class Step:
+    """One training step, eager, and the sums of its terms."""
+
+    def __init__(self, model: nn.Module, objective: nn.Module, optimizer: torch.optim.Optimizer, device: torch.device):
+        self.model, self.objective, self.optimizer = model, objective, optimizer
+        self.progress = torch.zeros((), device=device)
+        self.sums = torch.zeros((), device=device)
+        self.count, self.names = 0, ()
+
+    def begin(self, progress: float, rate: float) -> None:
+        """A new epoch."""
+        self.progress.fill_(progress)
+        for group in self.optimizer.param_groups:
+            if isinstance(group["lr"], Tensor):  # a captured step reads it there
+                group["lr"].fill_(rate)
+            else:
+                group["lr"] = rate
+        self.sums.zero_()
+        self.count = 0
+
+    def __call__(self, batch: Batch) -> None:
+        self._train(batch)
+        self.count += 1
+
+    def means(self) -> dict[str, float]:
+        """Of the terms, over the epoch's steps: the one place where the host waits for the device."""
+        return dict(zip(self.names, (self.sums / self.count).tolist(), strict=True))
+
+    def _train(self, batch: Batch) -> None:
+        terms = self.objective(self.model, batch, self.progress)
+        values = torch.stack([*terms.values()])
+        self.optimizer.zero_grad()
+        values.sum().backward()
+        self.optimizer.step()
+        if self.sums.shape != values.shape:
+            self.sums, self.names = torch.zeros_like(values), tuple(terms)
+        self.sums += values.detach()
+
+
+class Captured(Step):
+    """The same step on a GPU, recorded once and replayed. A step that cannot be recorded stays eager, and says so.
+
+    A recorded step repeats what Python decided when it was recorded. So a batch of another shape and an objective whose
+    plain attributes have changed (Self-PU's: which student, which phase) get a recording of their own.
+    """
+
+    def __init__(self, *args: Any):
+        super().__init__(*args)
+        self.stream, self.pool = torch.cuda.Stream(self.progress.device), torch.cuda.graph_pool_handle()
+        self.graphs: dict[Any, tuple[torch.cuda.CUDAGraph, Batch]] = {}
+        self.seen: dict[Any, int] = {}
+        self.new, self.why_not = 0, ""
+
+    def begin(self, progress: float, rate: float) -> None:
+        super().begin(progress, rate)
+        self.new = 0
+
+    def __call__(self, batch: Batch) -> None:
+        if self.why_not:
+            return super().__call__(batch)
+        self.count += 1
+        key = self._key(batch)
+        seen = self.seen[key] = self.seen.get(key, 0) + 1
+        if seen <= WARM:
+            self._warm_up(batch, watch=seen == WARM)
+            self.new += seen == 1
+            if self.new > MOST:
+                self._give_up(f"{MOST} kinds of it came in one epoch; keep what changes at every step in a tensor")
+        elif key in self.graphs or self._capture(key, batch):
+            graph, inputs = self.graphs[key]
+            for mine, theirs in zip(vars(inputs).values(), vars(batch).values(), strict=True):
+                mine.copy_(theirs)
+            graph.replay()
+
+    def _key(self, batch: Batch) -> Any:
+        plain = [v for v in vars(self.objective).values() if isinstance(v, (bool, int, float, str))]
+        return (batch.x.shape, batch.x.dtype, *plain)
+
+    def _warm_up(self, batch: Batch, watch: bool) -> None:
+        """Eager, on the stream of the capture; watched, since a step that makes the host wait can't be captured."""
+        here = torch.cuda.current_stream()
+        self.stream.wait_stream(here)
+        with torch.cuda.stream(self.stream), _syncs(watch) as found:
+            self._train(batch)
+        here.wait_stream(self.stream)
+        if found:
+            self._give_up(f"the host waits for the device in {found[0].filename}, line {found[0].lineno}")
+
+    def _capture(self, key: Any, batch: Batch) -> bool:
+        if len(self.graphs) == MOST:
+            self.graphs.pop(next(iter(self.graphs)))
+        inputs = Batch(*(t.clone() for t in vars(batch).values()))
+        graph = torch.cuda.CUDAGraph()
+        here = torch.cuda.current_stream()
+        self.stream.wait_stream(here)
+        collecting = gc.isenabled()
+        gc.disable()  # a tensor that is collected while a step is being recorded would be recorded as well
+        try:
+            with torch.cuda.stream(self.stream):
+                graph.capture_begin(self.pool, capture_error_mode="thread_local")
+                try:
+                    self._train(inputs)
+                finally:
+                    graph.capture_end()
+        except RuntimeError as error:
+            self._recover()
+            self._give_up(str(error).splitlines()[0])
+            self._train(batch)
+            return False
+        finally:
+            if collecting:
+                gc.enable()
+        here.wait_stream(self.stream)
+        self.graphs[key] = graph, inputs
+        return True
+
+    def _recover(self) -> None:
+        """A recording that breaks off leaves torch's generator in recording mode; one that ends well does not."""
+        torch.cuda.synchronize()
+        with torch.cuda.stream(self.stream):
+            empty = torch.cuda.CUDAGraph()
+            empty.capture_begin(capture_error_mode="thread_local")
+            self.progress.clone()
+            empty.capture_end()
+
+    def _give_up(self, why: str) -> None:
+        self.why_not, self.graphs = why, {}
+        warnings.warn(
+            f"the step of {type(self.objective).__name__} can't be recorded and runs eagerly, several times slower: "
+            f"{why}; see docs/new-method.md, or set capture=False",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+
+
+@contextlib.contextmanager
+def _syncs(watch: bool) -> Iterator[list[warnings.WarningMessage]]:
+    """Collects the places where the host waits for the device."""
+    found: list[warnings.WarningMessage] = []
+    if not watch:
+        yield found
+        return
+    before = torch.cuda.get_sync_debug_mode()
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        torch.cuda.set_sync_debug_mode("warn")
+        try:
+            yield found
+        finally:
+            torch.cuda.set_sync_debug_mode(before)
+    for warning in seen:
+        if "synchronizing CUDA operation" in str(warning.message):
+            found.append(warning)
+        elif "debug mode" not in str(warning.message):
+            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
