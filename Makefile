@@ -4,7 +4,9 @@ BIN := .venv/bin
 export OMP_WAIT_POLICY ?= PASSIVE
 export PIP_DISABLE_PIP_VERSION_CHECK ?= 1
 
-.PHONY: demo test check test-slow bench clean
+NAME ?= table-2
+
+.PHONY: demo test check test-slow bench reproduce clean
 
 demo: .venv/ready
 	$(BIN)/distpu demo
@@ -22,6 +24,10 @@ test-slow: .venv/ready
 
 bench: .venv/ready
 	$(BIN)/python tools/bench.py
+
+# make reproduce NAME=figure-1: a table or figure of the paper; `distpu reproduce` lists them
+reproduce: .venv/ready
+	$(BIN)/distpu reproduce $(NAME)
 
 .venv/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv

@@ -12,6 +12,10 @@ from . import __version__
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
+Jobs = Annotated[
+    int | None,
+    typer.Option(metavar="N", min=1, help="Runs side by side. If absent: one per core; on a GPU 1, or 5 under MPS."),
+]
 DataRoot = Annotated[
     Path | None, typer.Option(metavar="DIR", help="Folder with the data sets (else $DISTPU_DATA, then the cache).")
 ]
@@ -229,6 +233,33 @@ def demo(
 
 
 @app.command()
+def reproduce(
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="An experiment, or a TOML file; none: a list.")
+    ] = None,
+    only: Annotated[
+        str | None, typer.Option(metavar="PARTS", help="METHOD, DATASET or METHOD:DATASET, separated by commas.")
+    ] = None,
+    seeds: Annotated[int | None, typer.Option(metavar="N", min=1, help="The first N seeds of it.")] = None,
+    jobs: Jobs = None,
+    results: Annotated[Path, typer.Option(metavar="DIR", help="Where results are kept.")] = Path("results"),
+    runs: Annotated[Path, typer.Option(metavar="DIR", help="Where run folders go.")] = Path("runs/reproduce"),
+    data_root: DataRoot = None,
+) -> None:
+    """Reproduce a table or figure of the paper.
+
+    Without a name it lists them and says what is done. With one it makes the runs that are missing in
+    results/NAME/runs.jsonl, goes on where it was killed, and writes the table (Markdown, CSV, LaTeX), the figure
+    (PNG, SVG) and a page that shows them beside the paper's values.
+
+        distpu reproduce table-2 --only dist-pu:fashion-mnist --seeds 1
+    """
+    from . import commands
+
+    commands.reproduce(name, only, seeds, jobs, data_root, results, runs)
+
+
+@app.command()
 def compare(
     data: Annotated[str, typer.Argument(metavar="DATA", help="A data set's name (distpu data).")],
     methods: Annotated[
@@ -246,9 +277,7 @@ def compare(
     folder: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Where the run folders and table.md go, else runs/compare-DATA.")
     ] = None,
-    jobs: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Runs side by side; as many as there are cores if absent.")
-    ] = None,
+    jobs: Jobs = None,
     data_root: DataRoot = None,
 ) -> None:
     """Compare methods on a data set over several seeds.

@@ -1,0 +1,257 @@
+"""Experiments from TOML files: make the runs that are missing, keep a line for each, write tables and figures.
+
+An experiment is a list of cells: a method with its settings on a data set, and what was published for it. A run is a
+cell with a seed. Its lines go into results/NAME/runs.jsonl; a run whose lines are there, with the settings the file has
+now, is done. Lines in other *.jsonl files of that folder count as well: runs from several machines merge by copying.
+"""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+import json
+import tomllib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from . import checkpoint
+from .bench import Result, Task, make
+from .folder import log_lines, read_log
+
+Line = dict[str, Any]
+METRICS = ("accuracy", "precision", "recall", "f1", "auc", "ap")
+HELD_OUT = 10  # one PU row in ten chooses the epoch of keep = "pu"
+
+
+@dataclass(frozen=True)
+class Cell:
+    method: str
+    dataset: str
+    settings: dict[str, Any]
+    variant: str = ""  # what it is called where it is not the plain method
+    label: str = ""  # as the paper writes it
+    prior: str | float = "true"
+    published: dict[str, list[float]] = field(default_factory=dict)  # metric -> [mean, deviation], in percent
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        return self.dataset, self.method, self.variant
+
+
+@dataclass(frozen=True)
+class Experiment:
+    name: str
+    title: str
+    show: str  # which table or figure, see SHOWS in report order
+    seeds: list[int]
+    keeps: list[str]
+    cells: list[Cell]
+    options: dict[str, Any]  # of the figure
+
+    def chosen(self, only: str | None, seeds: int | None) -> Experiment:
+        """The part that --only and --seeds name: METHOD, DATASET, or METHOD:DATASET, separated by commas."""
+        cells = self.cells
+        if only:
+            wanted = [part.strip() for part in only.split(",")]
+            known = {name for cell in cells for name in _names(cell)}
+            for part in wanted:
+                if part not in known:
+                    near = difflib.get_close_matches(part, known, 1)
+                    hint = f"did you mean {near[0]!r}? " if near else ""
+                    raise ValueError(f"--only {part!r} names nothing in {self.name}; {hint}e.g. {_names(cells[0])[-1]}")
+            cells = [cell for cell in cells if set(wanted) & set(_names(cell))]
+        return replace(self, cells=cells, seeds=self.seeds[:seeds])
+
+
+def _names(cell: Cell) -> list[str]:
+    names = [cell.method, cell.dataset, f"{cell.method}:{cell.dataset}"]
+    return [cell.variant, *names] if cell.variant else names
+
+
+# --------------------------------------------------------------------- reading
+
+
+def folder_of_experiments() -> Path:
+    """experiments/ here, or beside the sources."""
+    for place in (Path("experiments"), Path(__file__).parents[2] / "experiments"):
+        if place.is_dir():
+            return place
+    raise FileNotFoundError("there is no folder 'experiments' here; run this in a clone of distpu, or name a TOML file")
+
+
+def names() -> list[str]:
+    return sorted(path.stem for path in folder_of_experiments().glob("*.toml"))
+
+
+def read(name: str) -> Experiment:
+    """By name, or a TOML file of the user's own."""
+    path = Path(name) if name.endswith(".toml") else folder_of_experiments() / f"{name}.toml"
+    if not path.exists():
+        known = [] if name.endswith(".toml") else names()
+        near = difflib.get_close_matches(name, known, 1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise ValueError(f"there is no experiment {name!r}{hint} (known: {', '.join(known)}; or name a TOML file)")
+    try:
+        table = tomllib.loads(path.read_text())
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f"{path} is not valid TOML: {error}") from None
+    try:
+        return _experiment(path.stem, table)
+    except KeyError as error:
+        raise ValueError(f"{path} has no {error} where one is needed (docs/reproduce.md)") from None
+
+
+def _experiment(name: str, table: dict[str, Any]) -> Experiment:
+    cells: list[Cell] = []
+    for entry in table.get("cells", []):
+        for dataset in entry.get("datasets", [entry.get("dataset")]):
+            common = {**table.get("settings", {}).get(dataset, {}), **entry.get("settings", {})}
+            own = {**common, **entry.get(dataset, {}).get("settings", {})}
+            published = entry.get(dataset, {}).get("published", entry.get("published", {}))
+            base = Cell(entry["method"], dataset, own, entry.get("variant", ""), entry.get("label", entry["method"]),
+                        entry.get("prior", "true"), published)  # fmt: skip
+            cells += _varied(base, table.get("vary", {}))
+    for cell in cells:
+        make(cell.method, {"prior": 0.4, **cell.settings})  # refuses what the method does not know, before any run
+    seeds = table.get("seeds", 5)
+    seeds = list(range(seeds)) if isinstance(seeds, int) else seeds
+    known = {"title", "show", "seeds", "keeps", "cells", "settings", "vary", "about"}
+    options = {key: value for key, value in table.items() if key not in known}
+    return Experiment(name, table["title"], table["show"], seeds, table.get("keeps", ["last"]), cells, options)
+
+
+def _varied(base: Cell, vary: dict[str, list[Any]]) -> Iterator[Cell]:
+    """A cell for each combination of the values. "a+b" sets a and b alike; "prior" is told to the method as such."""
+    for values in itertools.product(*vary.values()):
+        settings, prior = dict(base.settings), base.prior
+        for names_, value in zip(vary, values, strict=True):
+            for one in names_.split("+"):
+                if one == "prior":
+                    prior = value
+                else:
+                    settings[one] = value
+        parts = [base.variant, *(f"{k.split('+')[-1]}={v:g}" for k, v in zip(vary, values, strict=True))]
+        yield Cell(
+            base.method, base.dataset, settings, ",".join(filter(None, parts)), base.label, prior, base.published
+        )
+
+
+# -------------------------------------------------------------------- the runs
+
+
+@dataclass(frozen=True)
+class Wanted:
+    cell: Cell
+    seed: int
+    held_out: bool  # a run of its own: its rows are fewer
+
+    @property
+    def name(self) -> str:
+        cell = self.cell
+        parts = [cell.dataset, cell.method, cell.variant.replace("=", ""), f"seed{self.seed}"]
+        return "-".join(filter(None, parts)) + ("-pu" if self.held_out else "")
+
+
+def wanted(experiment: Experiment) -> list[Wanted]:
+    """All runs, seed by seed: a table of few seeds is whole sooner than one of few methods."""
+    kinds = [kind for kind in (False, True) if not kind or "pu" in experiment.keeps]
+    return [
+        Wanted(cell, seed, kind)
+        for kind in kinds
+        for seed in experiment.seeds
+        for cell in experiment.cells
+        if not (kind and cell.method == "pn")  # the ceiling has true labels: nothing to choose without negatives
+    ]
+
+
+def tasks(experiment: Experiment, runs: Iterable[Wanted], root: str | None, folder: Path) -> list[Task]:
+    def protocol(run: Wanted) -> dict[str, Any]:
+        every_epoch = "oracle" in experiment.keeps and not run.held_out
+        return {"prior": run.cell.prior, "every_epoch": every_epoch, "held_out": HELD_OUT if run.held_out else 0}
+
+    return [
+        Task(run.cell.method, run.cell.dataset, root, folder / run.name, run.seed, protocol(run), run.cell.settings)
+        for run in runs
+    ]
+
+
+def lines_of(experiment: Experiment, run: Wanted, result: Result, folder: Path) -> list[Line]:
+    """A finished run's lines, one per kept epoch."""
+    known = {key: value for key, value in result.items() if key not in (*METRICS, "oracle", "keep", "epoch", "epochs")}
+    head: Line = {"experiment": experiment.name, "method": run.cell.method, "dataset": run.cell.dataset}
+    if run.cell.variant:
+        head["variant"] = run.cell.variant
+    head["seed"] = run.seed
+    tail = {key: value for key, value in known.items() if key not in head}
+    lines = []
+    for kept in (result, {"keep": "oracle", **result["oracle"]} if "oracle" in result else None):
+        if kept:
+            figures = {name: kept[name] for name in ("epoch", "epochs", *METRICS) if name in kept}
+            lines.append({**head, "keep": kept["keep"], **figures, **tail})
+    if not run.held_out:
+        lines[0] |= _for_figures(experiment, folder)
+    return lines
+
+
+def _for_figures(experiment: Experiment, folder: Path) -> Line:
+    """What a figure needs of a run beside its metrics."""
+    import numpy as np
+
+    if experiment.show == "prior-curves":
+        return {"predicted_prior": [round(row["predicted_prior"], 4) for row in read_log(folder / "metrics.jsonl")]}
+    if experiment.show == "wrong-scores":
+        with np.load(folder / "scores.npz", allow_pickle=False) as file:
+            score, y, unlabelled = file["score"], file["y"], file["s"] == 0
+        wrong = unlabelled & ((score >= 0.5) != (y == 1))
+        counts, _ = np.histogram(score[wrong], np.linspace(0, 1, 21))
+        return {"wrong": counts.tolist(), "training_rows": int(unlabelled.sum())}
+    return {}
+
+
+# ------------------------------------------------------------------- the lines
+
+
+def known_lines(experiment: Experiment, results: Path) -> list[Line]:
+    """Lines of the experiment's cells in all *.jsonl files of its folder, by the settings the cells have now."""
+    cells = {cell.key: cell for cell in experiment.cells}
+    found = []
+    for path in sorted(results.glob("*.jsonl")):
+        for line in read_log(path):
+            cell = cells.get((line["dataset"], line["method"], line.get("variant", "")))
+            if cell is not None and same_settings(cell, line):
+                found.append(line)
+    return merged(found)
+
+
+def merged(lines: list[Line]) -> list[Line]:
+    """Each run and kept epoch once, the later line of two, in one order wherever they came from."""
+    found = {identity(line): line for line in lines}
+    return sorted(found.values(), key=lambda line: tuple(map(str, identity(line))))
+
+
+def identity(line: Line) -> tuple[Any, ...]:
+    return line["dataset"], line["method"], line.get("variant", ""), line["keep"], line["seed"]
+
+
+def same_settings(cell: Cell, line: Line) -> bool:
+    told = {key: value for key, value in line["settings"].items() if key not in ("labelled", "scenario")}
+    same_prior = cell.prior == "true" or abs(line["prior"] - float(cell.prior)) < 1e-9
+    return told == json.loads(json.dumps(cell.settings)) and same_prior
+
+
+def missing(experiment: Experiment, lines: list[Line]) -> list[Wanted]:
+    done = {identity(line) for line in lines}
+    own = {cell.key: make(cell.method, {"prior": 0.4, **cell.settings}) for cell in experiment.cells}
+
+    def finished(run: Wanted) -> bool:
+        keep = "pu" if run.held_out else getattr(own[run.cell.key], "keeps", "last")
+        return (*run.cell.key, keep, run.seed) in done
+
+    return [run for run in wanted(experiment) if not finished(run)]
+
+
+def write_lines(results: Path, lines: list[Line]) -> None:
+    results.mkdir(parents=True, exist_ok=True)
+    checkpoint.write(results / "runs.jsonl", log_lines(lines).encode())

@@ -1,0 +1,80 @@
+"""`distpu reproduce`: make an experiment's missing runs, keep their lines, write its tables and figures."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from . import bench, checkpoint, datasets, experiments, figures, tables
+from .experiments import Experiment, Line, Wanted
+
+
+def reproduce(
+    name: str, only: str | None, seeds: int | None, jobs: int | None, root: Path | None, results: Path, runs: Path
+) -> tuple[Experiment, list[Line], list[str]]:
+    """The part that was asked for, its lines, and what failed."""
+    whole = experiments.read(name)
+    part = whole.chosen(only, seeds)
+    folder = results / whole.name
+    lines = experiments.known_lines(whole, folder)
+    todo = experiments.missing(part, lines)
+    failed = []
+    if todo:
+        for dataset in dict.fromkeys(run.cell.dataset for run in todo):
+            datasets.load(dataset, root)  # fetched once, before several processes want it
+        jobs = min(len(todo), jobs or bench.side_by_side())
+        for run, result in _made(part, todo, jobs, root, runs / whole.name):
+            if isinstance(result, str):
+                failed.append(f"{run.name}: {result}")
+                continue
+            new = experiments.lines_of(part, run, result, runs / whole.name / run.name)
+            lines = experiments.merged([*lines, *new])
+            experiments.write_lines(folder, lines)
+    write(whole, lines, folder)
+    return part, lines, failed
+
+
+def _made(
+    part: Experiment, todo: list[Wanted], jobs: int, root: Path | None, folder: Path
+) -> Iterator[tuple[Wanted, bench.Result | str]]:
+    """The runs as they end, with a line for each on stderr: how many are done, and how long the rest will take."""
+    by_folder = {folder / run.name: run for run in todo}
+    tasks = experiments.tasks(part, todo, str(root) if root else None, folder)
+    print(f"{len(todo)} runs to make, {jobs} at a time", file=sys.stderr)
+    start = time.monotonic()
+    for number, (task, result) in enumerate(bench.compare(tasks, jobs), 1):
+        left = (time.monotonic() - start) / number * (len(todo) - number)
+        what = result if isinstance(result, str) else f"{result['seconds']:.0f} s"
+        print(f"{number}/{len(todo)} {by_folder[task.folder].name}: {what}; {_words(left)} left", file=sys.stderr)
+        yield by_folder[task.folder], result
+
+
+def _words(seconds: float) -> str:
+    if seconds < 90:
+        return f"about {seconds:.0f} s"
+    return f"about {seconds / 60:.0f} min" if seconds < 5400 else f"about {seconds / 3600:.1f} h"
+
+
+def write(experiment: Experiment, lines: list[Line], folder: Path) -> None:
+    """Everything in the results folder that is made from the lines."""
+    folder.mkdir(parents=True, exist_ok=True)
+    drawn = figures.draw(experiment, lines, folder)
+    if experiment.cells:
+        checkpoint.write(folder / "table.md", tables.table_markdown(experiment, lines).encode())
+        checkpoint.write(folder / "table.csv", tables.table_csv(experiment, lines).encode())
+        checkpoint.write(folder / "table.tex", tables.table_latex(experiment, lines).encode())
+    checkpoint.write(folder / "README.md", tables.page(experiment, lines, drawn).encode())
+
+
+def overview(results: Path) -> list[tuple[str, str, str]]:
+    """(name, title, how much is done) of every experiment."""
+    rows = []
+    for name in experiments.names():
+        experiment = experiments.read(name)
+        lines = experiments.known_lines(experiment, results / name)
+        wanted = len(experiments.wanted(experiment))
+        done = wanted - len(experiments.missing(experiment, lines))
+        rows.append((name, experiment.title, f"{done} of {wanted} runs" if wanted else "no runs"))
+    return rows

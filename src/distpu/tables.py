@@ -1,0 +1,274 @@
+"""Lines of runs into tables: Markdown, CSV and LaTeX, with the published values, the difference and its meaning."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from .experiments import METRICS, Cell, Experiment, Line, missing
+
+HEADS = {"accuracy": "ACC", "precision": "Prec.", "recall": "Rec.", "f1": "F1", "auc": "AUC", "ap": "AP"}
+DATASETS = {"fashion-mnist": "F-MNIST", "cifar-10": "CIFAR-10", "alzheimer": "Alzheimer", "digits": "digits"}
+KEEPS = {
+    "last": "last epoch",
+    "pu": "epoch chosen on held-out PU rows",
+    "oracle": "best epoch on the test rows (what public codes print; uses test labels)",
+}
+PUBLISHED_SEEDS = 5
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A metric over seeds, in percent."""
+
+    values: dict[int, float]  # by seed
+
+    @property
+    def mean(self) -> float:
+        return float(np.mean([*self.values.values()]))
+
+    @property
+    def deviation(self) -> float:
+        return float(np.std([*self.values.values()], ddof=1)) if len(self.values) > 1 else math.nan
+
+    def __str__(self) -> str:
+        return f"{self.mean:.2f}" + (f" ± {self.deviation:.2f}" if len(self.values) > 1 else "")
+
+
+def figure(lines: list[Line], cell: Cell, metric: str, keep: str | None = "last") -> Figure | None:
+    """A cell's metric; keep=None: as the method keeps it, the last epoch or, for VPU, its own choice."""
+    keeps = ("last", "pu") if keep is None else (keep,)
+    for one in keeps:
+        values = {
+            line["seed"]: 100 * line[metric]
+            for line in lines
+            if (line["dataset"], line["method"], line.get("variant", "")) == cell.key and line["keep"] == one
+        }
+        if values:
+            return Figure(values)
+    return None
+
+
+def versus(ours: Figure, published: list[float]) -> tuple[float, bool | None]:
+    """(difference, whether it lies within two standard errors); None where one seed has no error."""
+    mean, deviation = published
+    difference = ours.mean - mean
+    if len(ours.values) < 2:
+        return difference, None
+    error = math.sqrt(ours.deviation**2 / len(ours.values) + deviation**2 / PUBLISHED_SEEDS)
+    return difference, abs(difference) <= 2 * error
+
+
+def mark(ours: Figure | None, other: Figure | None) -> str:
+    """✓ where ours is significantly better than the other, ✗ where worse: paired t-test over the seeds, 95 %."""
+    from scipy.stats import ttest_rel
+
+    seeds = sorted(set(ours.values) & set(other.values)) if ours and other else []
+    if len(seeds) < 2 or ours is None or other is None:
+        return ""
+    a, b = ([f.values[seed] for seed in seeds] for f in (ours, other))
+    difference = np.subtract(a, b)
+    if np.ptp(difference) == 0:  # the test divides by its deviation
+        return "" if difference[0] == 0 else "✓" if difference[0] > 0 else "✗"
+    if ttest_rel(a, b).pvalue >= 0.05:
+        return ""
+    return "✓" if difference.mean() > 0 else "✗"
+
+
+def best(figures: list[Figure | None]) -> tuple[set[int], set[int]]:
+    """Places of the best and of the second best."""
+    means = [round(f.mean, 2) if f else -math.inf for f in figures]
+    order = sorted({m for m in means if m > -math.inf}, reverse=True)
+    first, second = (order + [math.nan, math.nan])[:2]
+    return {i for i, m in enumerate(means) if m == first}, {i for i, m in enumerate(means) if m == second}
+
+
+def name_of(cell: Cell) -> str:
+    return f"{cell.label} {cell.variant}".strip() if cell.label != cell.variant else cell.label
+
+
+# --------------------------------------------------------------------- writing
+
+
+STYLES = {  # best, second best; and what some signs are there
+    "markdown": ("**{}**", "_{}_", {}),
+    "latex": (r"\textbf{{{}}}", r"\underline{{{}}}", {"±": r"$\pm$", "✓": r"$\checkmark$", "✗": r"$\times$"}),
+}
+
+
+def grid(experiment: Experiment, lines: list[Line], dataset: str, style: str) -> list[list[str]]:
+    """The paper's table of a data set: mean (deviation), best and second best, and where Dist-PU is better or worse."""
+    cells = [cell for cell in experiment.cells if cell.dataset == dataset]
+    against = next((cell for cell in cells if cell.method == experiment.options.get("against")), None)
+    bold, italic, signs = STYLES[style]
+    columns = []
+    for metric in METRICS:
+        figures = [figure(lines, cell, metric) for cell in cells]
+        first, second = best(figures)
+        column = []
+        for place, (cell, found) in enumerate(zip(cells, figures, strict=True)):
+            text = "-"
+            if found:
+                wrap = bold if place in first else italic if place in second else "{}"
+                text = wrap.format(found)
+                if against is not None and cell is not against:
+                    text = f"{text} {mark(figure(lines, against, metric), found)}".strip()
+            for sign, there in signs.items():
+                text = text.replace(sign, there)
+            column.append(text)
+        columns.append(column)
+    return [[name_of(cell), *row] for cell, row in zip(cells, zip(*columns, strict=True), strict=True)]
+
+
+def datasets(experiment: Experiment) -> list[str]:
+    return list(dict.fromkeys(cell.dataset for cell in experiment.cells))
+
+
+def markdown_table(head: list[str], rows: list[list[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def table_markdown(experiment: Experiment, lines: list[Line]) -> str:
+    head = ["", *HEADS.values()]
+    parts = []
+    for dataset in datasets(experiment):
+        parts.append(f"### {DATASETS.get(dataset, dataset)}\n")
+        parts.append(markdown_table(head, grid(experiment, lines, dataset, "markdown")))
+    return "\n".join(parts)
+
+
+def table_latex(experiment: Experiment, lines: list[Line]) -> str:
+    text = ["\\begin{tabular}{ll" + "r" * len(METRICS) + "}", "\\hline"]
+    text.append(" & ".join(["data", "method", *HEADS.values()]) + r" \\")
+    for dataset in datasets(experiment):
+        text.append("\\hline")
+        for row in grid(experiment, lines, dataset, "latex"):
+            text.append(" & ".join([DATASETS.get(dataset, dataset), *row]) + r" \\")
+    return "\n".join([*text, "\\hline", "\\end{tabular}", ""]).replace("_", r"\_").replace("%", r"\%")
+
+
+def table_csv(experiment: Experiment, lines: list[Line]) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["dataset", "method", "variant", "keep", "metric", "mean", "deviation", "seeds", "published_mean",
+                     "published_deviation", "difference", "within_two_standard_errors"])  # fmt: skip
+    for cell in experiment.cells:
+        for keep in ("last", "pu", "oracle"):
+            for metric in METRICS:
+                found = figure(lines, cell, metric, keep)
+                if found is None:
+                    continue
+                published = cell.published.get(metric) if keep != "oracle" else None
+                difference, within = versus(found, published) if published else (None, None)
+                row = [cell.dataset, cell.method, cell.variant, keep, metric, f"{found.mean:.4f}"]
+                row += [
+                    f"{found.deviation:.4f}",
+                    str(len(found.values)),
+                    *(map(str, published) if published else ("", "")),
+                ]
+                row += ["" if difference is None else f"{difference:.4f}", "" if within is None else str(within)]
+                writer.writerow(row)
+    return out.getvalue()
+
+
+def beside_rows(experiment: Experiment, lines: list[Line], dataset: str) -> tuple[list[str], list[list[str]]]:
+    """Head and rows: accuracy and AUC, beside the paper's where it has them."""
+    cells = [cell for cell in experiment.cells if cell.dataset == dataset]
+    told = any(cell.published for cell in cells)
+    head, rows = [""], []
+    for metric in ("accuracy", "auc"):
+        head += [f"{HEADS[metric]}, ours", *(["paper", "difference", "within 2 SE"] if told else [])]
+    for cell in cells:
+        row = [name_of(cell)]
+        for metric in ("accuracy", "auc"):
+            found, published = figure(lines, cell, metric), cell.published.get(metric)
+            row.append(str(found) if found else "-")
+            if not told:
+                continue
+            row.append(f"{published[0]:.2f} ± {published[1]:.2f}" if published else "-")
+            if found is None or published is None:
+                row += ["", ""]
+                continue
+            difference, within = versus(found, published)
+            row += [f"{difference:+.2f}", {True: "yes", False: "no", None: "one seed"}[within]]
+        rows.append(row)
+    return head, rows
+
+
+def beside_published(experiment: Experiment, lines: list[Line], dataset: str) -> str:
+    cells = [cell for cell in experiment.cells if cell.dataset == dataset]
+    return markdown_table(*beside_rows(experiment, lines, dataset)) if any(cell.published for cell in cells) else ""
+
+
+def by_keep(experiment: Experiment, lines: list[Line], dataset: str) -> str:
+    """The last epoch beside what other choices of the epoch would have given."""
+    cells = [cell for cell in experiment.cells if cell.dataset == dataset]
+    rows = []
+    for cell in cells:
+        found = [figure(lines, cell, "accuracy", keep) for keep in KEEPS]
+        if any(found[1:]):
+            rows.append([name_of(cell), *(str(f) if f else "-" for f in found)])
+    return markdown_table(["accuracy", *(KEEPS[keep] for keep in KEEPS)], rows) if rows else ""
+
+
+def machines(lines: list[Line]) -> str:
+    """Where the lines come from, in a sentence."""
+    seen: dict[str, int] = {}
+    for line in lines:
+        versions = line.get("versions", {})
+        where = f"{line.get('device', '?')}, torch {versions.get('torch', '?')}, Python {versions.get('python', '?')}"
+        seen[where] = seen.get(where, 0) + 1
+    return "; ".join(f"{where} ({count} lines)" for where, count in sorted(seen.items(), key=lambda kv: -kv[1]))
+
+
+def page(experiment: Experiment, lines: list[Line], figures: list[str]) -> str:
+    """README.md of a results folder."""
+    command = f"distpu reproduce {experiment.name}"
+    text = [f"# {experiment.title}", ""]
+    if experiment.options.get("text"):
+        text += [experiment.options["text"].strip(), ""]
+    text += [f"`{command}` makes what is missing and writes this page.", ""]
+    left = missing(experiment, lines)
+    if experiment.cells:
+        seconds = [line["seconds"] for line in lines if line["keep"] != "oracle"]
+        text += [
+            f"{len(seconds)} runs, {sum(seconds) / 60:.0f} minutes of training; {machines(lines)}." if seconds else "",
+            "",
+        ]
+        if left:
+            text += [f"**Missing:** {len(left)} runs ({', '.join(_grouped(left))}).", ""]
+    text += [part for name in figures for part in (f"![{name}]({name})", "")]
+    if not experiment.cells:
+        return "\n".join(text)
+    notes = "Test metrics in percent, mean ± deviation. Best in bold, second best in italics."
+    if experiment.options.get("against"):
+        notes += f" ✓ (✗): {experiment.options['against']} is significantly better (worse), paired t-test, 95 %."
+    text += ["## Ours, last epoch", "", notes, "", table_markdown(experiment, lines)]
+    for title, part in (("Beside the paper", beside_published), ("Which epoch", by_keep)):
+        tables = [(dataset, part(experiment, lines, dataset)) for dataset in datasets(experiment)]
+        if any(table for _, table in tables):
+            text += [f"## {title}", ""]
+            for dataset, table in tables:
+                if table:
+                    text += [f"### {DATASETS.get(dataset, dataset)}", "", table]
+    text += _notes(experiment)
+    return "\n".join(text)
+
+
+def _grouped(left) -> list[str]:
+    groups: dict[str, list[str]] = {}
+    for run in left:
+        name = ":".join(filter(None, (run.cell.method, run.cell.variant, run.cell.dataset)))
+        groups.setdefault(name + (" (keep pu)" if run.held_out else ""), []).append(str(run.seed))
+    shown = [f"{name} seeds {'/'.join(seeds)}" for name, seeds in groups.items()]
+    return shown if len(shown) <= 12 else [*shown[:12], f"and {len(shown) - 12} more"]
+
+
+def _notes(experiment: Experiment) -> list[str]:
+    notes = experiment.options.get("notes", {})
+    return ["## Notes", "", *(f"- {name}: {text}" for name, text in notes.items()), ""] if notes else []

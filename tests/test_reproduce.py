@@ -1,0 +1,267 @@
+"""Experiments: TOML in, missing runs made, tables and figures out."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from distpu import experiments, figures, reproduce, tables
+from distpu.cli import app
+from distpu.experiments import Cell
+from distpu.tables import Figure
+
+REPOSITORY = Path(__file__).parents[1] / "experiments"
+TINY = """
+title = "A tiny comparison"
+show = "comparison"
+seeds = 2
+keeps = ["last", "oracle", "pu"]
+against = "nnpu"
+
+[settings.digits]
+batch_size = 64
+
+[[cells]]
+method = "naive"
+dataset = "digits"
+settings = { epochs = 2 }
+published = { accuracy = [70.0, 2.0], auc = [90.0, 1.0] }
+
+[[cells]]
+method = "nnpu"
+label = "nnPU"
+datasets = ["digits"]
+[cells.digits]
+settings = { epochs = 3, lr = 1e-3 }
+"""
+
+
+def run(folder, *arguments):
+    done = CliRunner().invoke(app, ["reproduce", *arguments, "--results", str(folder / "results"), "--runs",
+                                    str(folder / "runs"), "--jobs", "1"])  # fmt: skip
+    assert done.exit_code == 0, done.output
+    return done
+
+
+def lines_in(folder, name="tiny"):
+    return [json.loads(line) for line in (folder / "results" / name / "runs.jsonl").read_text().splitlines()]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("reproduce")
+    (folder / "tiny.toml").write_text(TINY)
+    return folder, run(folder, str(folder / "tiny.toml"))
+
+
+def test_every_run_and_kept_epoch_has_a_line(made):
+    folder, done = made
+    lines = lines_in(folder)
+    found = {(line["method"], line["seed"], line["keep"]) for line in lines}
+    assert found == {(m, s, k) for m in ("naive", "nnpu") for s in (0, 1) for k in ("last", "oracle", "pu")}
+    for line in lines:
+        assert line["experiment"] == "tiny"
+        assert line["dataset"] == "digits"
+        assert all(0 <= line[metric] <= 1 for metric in experiments.METRICS)
+        assert {"settings", "versions", "device", "seconds"} <= set(line)
+        assert "variant" not in line
+    by = {(line["method"], line["seed"], line["keep"]): line for line in lines}
+    for method, epochs in (("naive", 2), ("nnpu", 3)):
+        assert by[method, 0, "oracle"]["accuracy"] >= by[method, 0, "last"]["accuracy"]
+        assert 1 <= by[method, 0, "pu"]["epoch"] <= by[method, 0, "pu"]["epochs"] == epochs
+        held_out = by[method, 0, "last"]["settings"]["labelled"] - by[method, 0, "pu"]["settings"]["labelled"]
+        assert held_out == 10  # of 100: the run that chooses its epoch learns from fewer rows
+    assert "naive" in done.output
+    assert "70.00 ± 2.00" in done.output
+
+
+def test_a_second_time_nothing_is_made_and_a_lost_line_is(made):
+    folder, _ = made
+    again = run(folder, str(folder / "tiny.toml"))
+    assert "to make" not in again.output
+    path = folder / "results/tiny/runs.jsonl"
+    text = path.read_text()
+    path.write_text("".join(line for line in text.splitlines(True) if '"nnpu"' not in line or '"seed": 1' not in line))
+    more = run(folder, str(folder / "tiny.toml"))
+    assert (
+        "2 runs to make" in more.output
+    )  # the plain run and the one with held-out rows; their folders still know them
+    assert sorted(path.read_text().splitlines()) == sorted(text.splitlines())
+
+
+def test_other_settings_are_another_run(made, tmp_path):
+    folder, _ = made
+    changed = experiments.read(str(folder / "tiny.toml"))
+    nnpu = changed.cells[1]
+    line = next(line for line in lines_in(folder) if line["method"] == "nnpu")
+    assert experiments.same_settings(nnpu, line)
+    for other in (Cell("nnpu", "digits", {**nnpu.settings, "lr": 2e-3}), Cell("nnpu", "digits", {})):
+        assert not experiments.same_settings(other, line)
+    assert not experiments.same_settings(Cell("nnpu", "digits", nnpu.settings, prior=0.3), line)
+
+
+def test_runs_merge_by_copying_files(made, tmp_path):
+    folder, _ = made
+    lines = lines_in(folder)
+    there = tmp_path / "results/tiny"
+    there.mkdir(parents=True)
+    (there / "from-a.jsonl").write_text("".join(json.dumps(x) + "\n" for x in lines if x["seed"] == 0))
+    (there / "from-b.jsonl").write_text("".join(json.dumps(x) + "\n" for x in lines if x["seed"] == 1))
+    experiment = experiments.read(str(folder / "tiny.toml"))
+    assert experiments.known_lines(experiment, there) == lines
+    assert experiments.missing(experiment, lines) == []
+
+
+def test_a_part_can_be_asked_for(made):
+    folder, _ = made
+    whole = experiments.read(str(folder / "tiny.toml"))
+    part = whole.chosen("nnpu:digits", 1)
+    assert [cell.method for cell in part.cells] == ["nnpu"]
+    assert part.seeds == [0]
+    assert len(whole.chosen("digits", None).cells) == 2
+    with pytest.raises(ValueError, match="--only 'nnpuu' names nothing in tiny; did you mean 'nnpu'"):
+        whole.chosen("nnpuu", None)
+
+
+def test_the_results_folder_has_all_that_is_promised(made):
+    folder = made[0] / "results/tiny"
+    assert {path.name for path in folder.iterdir()} == {"README.md", "runs.jsonl", "table.csv", "table.md", "table.tex"}
+    page = (folder / "README.md").read_text()
+    for text in ("# A tiny comparison", "distpu reproduce tiny", "## Ours, last epoch", "## Beside the paper", "torch",
+                 "## Which epoch", "uses test labels", "70.00 ± 2.00", "paired t-test"):  # fmt: skip
+        assert text in page
+    assert "Missing" not in page
+    assert (folder / "table.tex").read_text().count(r"\\") == 3
+    rows = (folder / "table.csv").read_text().splitlines()
+    assert len(rows) == 1 + 2 * 3 * 6
+
+
+def test_missing_runs_are_stated(made):
+    folder, _ = made
+    experiment = experiments.read(str(folder / "tiny.toml"))
+    lines = [line for line in lines_in(folder) if line["method"] == "naive"]
+    page = tables.page(experiment, lines, [])
+    assert "**Missing:** 4 runs (nnpu:digits seeds 0/1, nnpu:digits (keep pu) seeds 0/1)" in page
+
+
+# ------------------------------------------------------------------ the tables
+
+
+def test_a_mean_its_deviation_and_the_papers():
+    ours = Figure({0: 90.0, 1: 92.0, 2: 91.0})
+    assert str(ours) == "91.00 ± 1.00"
+    difference, within = tables.versus(ours, [92.0, 0.5])  # error: sqrt(1/3 + 0.25/5) = 0.619
+    assert difference == -1.0
+    assert within
+    assert tables.versus(ours, [92.3, 0.5])[1] is False
+    assert tables.versus(Figure({0: 90.0}), [92.0, 0.5]) == (-2.0, None)
+
+
+@pytest.mark.parametrize(
+    "other, sign",
+    [
+        ({0: 80.0, 1: 81.1, 2: 82.0, 3: 83.2}, "✓"),
+        ({0: 99.0, 1: 99.1, 2: 99.3, 3: 99.4}, "✗"),
+        ({0: 91.0, 1: 89.0, 2: 92.5, 3: 91.0}, ""),
+        ({0: 89.0, 1: 90.0, 2: 91.0, 3: 92.0}, "✓"),  # by exactly 1 each time
+        ({0: 90.0, 1: 91.0, 2: 92.0, 3: 93.0}, ""),
+        ({7: 10.0}, ""),  # no seed in common
+    ],
+)
+def test_significance_is_paired_by_seed(other, sign):
+    assert tables.mark(Figure({0: 90.0, 1: 91.0, 2: 92.0, 3: 93.0}), Figure(other)) == sign
+
+
+def test_best_and_second_best_share_their_places():
+    figures_ = [Figure({0: 1.0}), None, Figure({0: 3.0}), Figure({0: 3.0}), Figure({0: 2.0})]
+    assert tables.best(figures_) == ({2, 3}, {4})
+
+
+# -------------------------------------------------------------------- figures
+
+
+def line(cell, seed=0, **more):
+    metrics = dict.fromkeys(experiments.METRICS, 0.5 + 0.01 * seed)
+    head = {"dataset": cell.dataset, "method": cell.method, "variant": cell.variant, "seed": seed, "keep": "last"}
+    return {**head, **metrics, "seconds": 1.0, "true_prior": 0.4, "prior": 0.4, "settings": cell.settings, **more}
+
+
+@pytest.mark.parametrize(
+    "name", ["figure-1", "figure-3", "figure-4", "figure-5", "figure-6", "prior-sensitivity", "bound"]
+)
+def test_every_figure_can_be_drawn(name, tmp_path):
+    experiment = experiments.read(str(REPOSITORY / f"{name}.toml"))
+    extra = {
+        "prior-curves": {"predicted_prior": [0.5, 0.4, 0.3]},
+        "wrong-scores": {"wrong": [3] * 20, "training_rows": 90},
+    }
+    lines = [line(cell, seed, **extra.get(experiment.show, {})) for cell in experiment.cells for seed in (0, 1)]
+    reproduce.write(experiment, lines, tmp_path)
+    for kind, start in (("png", b"\x89PNG"), ("svg", b"<?xml")):
+        assert (tmp_path / f"figure.{kind}").read_bytes().startswith(start)
+    assert "![figure.png](figure.png)" in (tmp_path / "README.md").read_text()
+
+
+def test_figures_without_lines_are_not_drawn(tmp_path):
+    assert figures.draw(experiments.read(str(REPOSITORY / "figure-1.toml")), [], tmp_path) == []
+
+
+def test_the_bound_of_the_proposition():
+    e = math.sqrt(math.log(4 / 0.05) / (2 * 100))
+    by_hand = 2 * 0.1 + 8 * 0.4 * math.sqrt(5 / 100) + 12 * 0.4 * e + 4 * math.sqrt(5 / 400) + 6 * e / 2
+    assert figures.bound(0.1, 0.4, 100, 400, vc=5, delta=0.05) == pytest.approx(by_hand)
+    gaps = figures.bound(0.0, 0.4, np.array([100, 10_000]), 400, vc=5, delta=0.05)
+    assert gaps[1] < gaps[0]
+
+
+# ------------------------------------------------------------- the repository's
+
+
+def test_the_experiments_of_the_paper_are_whole():
+    table = experiments.read(str(REPOSITORY / "table-2.toml"))
+    assert len(table.cells) == 33
+    assert all(set(cell.published) == set(experiments.METRICS) for cell in table.cells)
+    cell = next(cell for cell in table.cells if cell.key == ("alzheimer", "vpu", ""))
+    assert cell.published["recall"] == [76.68, 3.60]
+    assert cell.settings["batch_size"] == 128
+    assert len(experiments.read(str(REPOSITORY / "table-3.toml")).cells) == 8
+    assert len(experiments.read(str(REPOSITORY / "figure-6.toml")).cells) == 25
+
+
+def test_a_grid_sets_what_it_names():
+    cells = experiments.read(str(REPOSITORY / "figure-4.toml")).cells
+    assert [cell.variant for cell in cells][:3] == ["entropy=0", "entropy=0.001", "entropy=0.004"]
+    assert cells[1].settings["warm_up_entropy"] == cells[1].settings["entropy"] == 0.001
+    priors = experiments.read(str(REPOSITORY / "prior-sensitivity.toml")).cells
+    assert priors[0].prior == 0.2
+    assert "prior" not in priors[0].settings
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        (("title = ", "# title = "), "has no 'title' where one is needed"),
+        (("epochs = 2", "epoch = 2"), "naive has no setting 'epoch'; did you mean 'epochs'?"),
+        (('method = "naive"', 'method = "naiv"'), "method 'naiv' is not known; did you mean 'naive'?"),
+        (("seeds = 2", "seeds = "), "is not valid TOML"),
+    ],
+)
+def test_a_wrong_file_is_told_what_is_wrong(change, message, tmp_path):
+    (tmp_path / "wrong.toml").write_text(TINY.replace(*change))
+    with pytest.raises(ValueError, match=message.replace("?", r"\?")):
+        experiments.read(str(tmp_path / "wrong.toml"))
+
+
+def test_an_unknown_name_gets_the_nearest():
+    with pytest.raises(ValueError, match="no experiment 'table2'; did you mean 'table-2'"):
+        experiments.read("table2")
+
+
+def test_the_list_says_what_is_done():
+    done = CliRunner().invoke(app, ["reproduce"])
+    assert done.exit_code == 0
+    for name in ("table-2", "table-3", "figure-1", "figure-6", "prior-sensitivity", "bound", "extra"):
+        assert name in done.output
