@@ -48,8 +48,9 @@ MAY_IMPORT = {  # module -> distpu modules it may import; within functions too
     "experiments": {"bench", "checkpoint", "folder"},
     "tables": {"experiments"},
     "figures": {"experiments", "plots", "tables"},
-    "reproduce": {"bench", "checkpoint", "datasets", "experiments", "figures", "tables"},
-    "commands": {"bench", "checkpoint", "datasets", "estimator", "folder", "methods", "plots", "reproduce", "tables"},
+    "reproduce": {"bench", "checkpoint", "datasets", "experiments", "figures", "progress", "tables"},
+    "commands": {"bench", "checkpoint", "datasets", "estimator", "folder", "methods", "plots", "progress", "reproduce"}
+    | {"tables"},
     "cli": {"commands", "datasets"},
 }
 

@@ -103,6 +103,15 @@ def test_other_settings_are_another_run(made, tmp_path):
     assert not experiments.same_settings(Cell("nnpu", "digits", nnpu.settings, prior=0.3), line)
 
 
+def test_a_changed_setting_is_made_again(tmp_path):
+    short = TINY.replace('keeps = ["last", "oracle", "pu"]', "").replace("seeds = 2", "seeds = 1")
+    for epochs in (1, 2, 1):
+        (tmp_path / "tiny.toml").write_text(short.replace("epochs = 2", f"epochs = {epochs}"))
+        run(tmp_path, str(tmp_path / "tiny.toml"), "--only", "naive")
+        assert [line["settings"]["epochs"] for line in lines_in(tmp_path)] == [epochs]
+    assert len(list((tmp_path / "runs/tiny").iterdir())) == 2
+
+
 def test_runs_merge_by_copying_files(made, tmp_path):
     folder, _ = made
     lines = lines_in(folder)
@@ -145,6 +154,45 @@ def test_missing_runs_are_stated(made):
     lines = [line for line in lines_in(folder) if line["method"] == "naive"]
     page = tables.page(experiment, lines, [])
     assert "**Missing:** 4 runs (nnpu:digits seeds 0/1, nnpu:digits (keep pu) seeds 0/1)" in page
+
+
+SEARCH = """
+title = "A tiny search"
+show = "search"
+seeds = [100]
+
+[[cells]]
+method = "nnpu"
+dataset = "digits"
+
+[vary]
+epochs = [1, 6]
+"""
+
+
+def test_a_search_looks_at_no_test_row(tmp_path, monkeypatch):
+    def refused(*_):
+        raise AssertionError("true labels were asked for")
+
+    monkeypatch.setattr("distpu.metrics.evaluate", refused)
+    (tmp_path / "tiny-search.toml").write_text(SEARCH)
+    done = run(tmp_path, str(tmp_path / "tiny-search.toml"))
+    lines = lines_in(tmp_path, "tiny-search")
+    assert [line["variant"] for line in lines] == ["epochs=1", "epochs=6"]
+    assert all(set(line).isdisjoint(experiments.METRICS) for line in lines)
+    assert lines[1]["pu_accuracy"] > lines[0]["pu_accuracy"]
+    assert done.output.index("epochs=6") < done.output.index("epochs=1")  # the best first
+    assert "no true label is looked at" in (tmp_path / "results/tiny-search/README.md").read_text()
+    assert "to make" not in run(tmp_path, str(tmp_path / "tiny-search.toml")).output
+
+
+def test_the_guides_own_file_works(tmp_path):
+    guide = (Path(__file__).parents[1] / "docs/reproduce.md").read_text()
+    (tmp_path / "my.toml").write_text(guide.split("```toml\n")[1].split("```")[0])
+    experiment = experiments.read(str(tmp_path / "my.toml"))
+    assert [cell.settings for cell in experiment.cells] == [{"epochs": n} for n in (5, 10, 20, 40)]
+    for name in experiments.names():
+        assert name.split("-")[0] in guide
 
 
 # ------------------------------------------------------------------ the tables

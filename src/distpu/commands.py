@@ -16,6 +16,7 @@ from . import bench, checkpoint, datasets
 from .estimator import load
 from .folder import log_lines
 from .methods import METHODS
+from .progress import over_runs
 
 METRICS = ("accuracy", "precision", "recall", "f1", "auc", "ap")
 
@@ -244,7 +245,7 @@ def compare(
     jobs = min(len(tasks), jobs or bench.side_by_side())
     groups: dict[str, list[bench.Result]] = {method: [] for method in chosen}
     failed: list[str] = []
-    for number, (task, result) in enumerate(_watched(bench.compare(tasks, jobs), len(tasks)), 1):
+    for number, (task, result) in enumerate(over_runs(bench.compare(tasks, jobs), len(tasks), "comparing", jobs), 1):
         if isinstance(result, str):
             failed.append(f"{task.method}, seed {task.seed}: {result}")
             continue
@@ -262,16 +263,6 @@ def compare(
         _print(f"{over}, in percent, on the test rows; all six metrics: {folder}/table.md")
     if failed:
         raise ValueError(f"{len(failed)} of {len(tasks)} runs failed: {'; '.join(failed)}")
-
-
-def _watched(items: Iterable[Any], total: int) -> Iterable[Any]:
-    """The items, behind a progress bar on a terminal."""
-    if not sys.stderr.isatty():
-        return items
-    from rich.console import Console
-    from rich.progress import track
-
-    return track(items, "comparing", total=total, console=Console(stderr=True), transient=True)
 
 
 def _comparison_rows(groups: dict[str, list[bench.Result]], columns: Sequence[str]) -> list[tuple[str, ...]]:
@@ -318,6 +309,11 @@ def reproduce(
         return
     part, lines, failed = experiment.reproduce(name, only, seeds, jobs, root, results, runs)
     for dataset in tables.datasets(part):
+        if part.show == "search":
+            rows = tables.found_by_search(part, lines, dataset)
+            print(f"\n{tables.DATASETS.get(dataset, dataset)}: on held-out PU rows, in percent")
+            _print_table(["method", "variant", "PU accuracy", "PU AUC", "seeds"], [row[:5] for row in rows])
+            continue
         head, rows = tables.beside_rows(part, lines, dataset)
         print(f"\n{tables.DATASETS.get(dataset, dataset)}: test metrics in percent, last epoch, mean ± deviation")
         _print_table(head, rows, right=range(1, len(head)))

@@ -10,8 +10,10 @@ from __future__ import annotations
 import difflib
 import itertools
 import json
+import re
 import tomllib
-from collections.abc import Iterable, Iterator
+import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +24,9 @@ from .folder import log_lines, read_log
 
 Line = dict[str, Any]
 METRICS = ("accuracy", "precision", "recall", "f1", "auc", "ap")
+FIGURES = ("epoch", "epochs", *METRICS, "pu_accuracy", "pu_auc")
 HELD_OUT = 10  # one PU row in ten chooses the epoch of keep = "pu"
+FOLDS = 2  # of a search: each half of the PU rows judges what the other half taught
 
 
 @dataclass(frozen=True)
@@ -150,7 +154,7 @@ class Wanted:
     @property
     def name(self) -> str:
         cell = self.cell
-        parts = [cell.dataset, cell.method, cell.variant.replace("=", ""), f"seed{self.seed}"]
+        parts = [cell.dataset, cell.method, re.sub(r"[^\w.]+", "-", cell.variant), f"seed{self.seed}"]
         return "-".join(filter(None, parts)) + ("-pu" if self.held_out else "")
 
 
@@ -166,20 +170,24 @@ def wanted(experiment: Experiment) -> list[Wanted]:
     ]
 
 
-def tasks(experiment: Experiment, runs: Iterable[Wanted], root: str | None, folder: Path) -> list[Task]:
-    def protocol(run: Wanted) -> dict[str, Any]:
-        every_epoch = "oracle" in experiment.keeps and not run.held_out
-        return {"prior": run.cell.prior, "every_epoch": every_epoch, "held_out": HELD_OUT if run.held_out else 0}
-
-    return [
-        Task(run.cell.method, run.cell.dataset, root, folder / run.name, run.seed, protocol(run), run.cell.settings)
-        for run in runs
-    ]
+def task(experiment: Experiment, run: Wanted, root: str | None, folder: Path) -> Task:
+    """Its run folder is named after all that makes the run: with other settings it is another folder."""
+    protocol: dict[str, Any] = {"prior": run.cell.prior, "every_epoch": False, "held_out": 0}
+    if experiment.show == "search":
+        protocol = {"folds_of": FOLDS}
+    elif run.held_out:
+        protocol["held_out"] = HELD_OUT
+    else:
+        protocol["every_epoch"] = "oracle" in experiment.keeps
+    settings = run.cell.settings
+    digest = zlib.crc32(json.dumps([protocol, settings], sort_keys=True).encode())
+    place = folder / f"{run.name}-{digest:08x}"
+    return Task(run.cell.method, run.cell.dataset, root, place, run.seed, protocol, settings)
 
 
 def lines_of(experiment: Experiment, run: Wanted, result: Result, folder: Path) -> list[Line]:
     """A finished run's lines, one per kept epoch."""
-    known = {key: value for key, value in result.items() if key not in (*METRICS, "oracle", "keep", "epoch", "epochs")}
+    known = {key: value for key, value in result.items() if key not in (*FIGURES, "oracle", "keep")}
     head: Line = {"experiment": experiment.name, "method": run.cell.method, "dataset": run.cell.dataset}
     if run.cell.variant:
         head["variant"] = run.cell.variant
@@ -188,7 +196,7 @@ def lines_of(experiment: Experiment, run: Wanted, result: Result, folder: Path) 
     lines = []
     for kept in (result, {"keep": "oracle", **result["oracle"]} if "oracle" in result else None):
         if kept:
-            figures = {name: kept[name] for name in ("epoch", "epochs", *METRICS) if name in kept}
+            figures = {name: kept[name] for name in FIGURES if name in kept}
             lines.append({**head, "keep": kept["keep"], **figures, **tail})
     if not run.held_out:
         lines[0] |= _for_figures(experiment, folder)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 from .train import Epoch
+
+T = TypeVar("T")
 
 
 @contextmanager
@@ -21,6 +23,16 @@ def busy(text: str, show: bool = True) -> Iterator[None]:
 
     with Console(stderr=True).status(text):
         yield
+
+
+def over_runs(items: Iterable[T], total: int, text: str, jobs: int) -> Iterable[T]:
+    """The items, behind a bar with the time left on a terminal; one run at a time has a bar of its own."""
+    if not sys.stderr.isatty() or jobs == 1:
+        return items
+    from rich.console import Console
+    from rich.progress import track
+
+    return track(items, text, total=total, console=Console(stderr=True), transient=True)
 
 
 class Bar:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from . import bench, checkpoint, datasets, experiments, figures, tables
 from .experiments import Experiment, Line, Wanted
+from .progress import over_runs
 
 
 def reproduce(
@@ -25,11 +26,11 @@ def reproduce(
         for dataset in dict.fromkeys(run.cell.dataset for run in todo):
             datasets.load(dataset, root)  # fetched once, before several processes want it
         jobs = min(len(todo), jobs or bench.side_by_side())
-        for run, result in _made(part, todo, jobs, root, runs / whole.name):
+        for run, result, place in _made(part, todo, jobs, root, runs / whole.name):
             if isinstance(result, str):
                 failed.append(f"{run.name}: {result}")
                 continue
-            new = experiments.lines_of(part, run, result, runs / whole.name / run.name)
+            new = experiments.lines_of(part, run, result, place)
             lines = experiments.merged([*lines, *new])
             experiments.write_lines(folder, lines)
     write(whole, lines, folder)
@@ -38,17 +39,18 @@ def reproduce(
 
 def _made(
     part: Experiment, todo: list[Wanted], jobs: int, root: Path | None, folder: Path
-) -> Iterator[tuple[Wanted, bench.Result | str]]:
+) -> Iterator[tuple[Wanted, bench.Result | str, Path]]:
     """The runs as they end, with a line for each on stderr: how many are done, and how long the rest will take."""
-    by_folder = {folder / run.name: run for run in todo}
-    tasks = experiments.tasks(part, todo, str(root) if root else None, folder)
+    runs = {experiments.task(part, run, str(root) if root else None, folder): run for run in todo}
     print(f"{len(todo)} runs to make, {jobs} at a time", file=sys.stderr)
     start = time.monotonic()
-    for number, (task, result) in enumerate(bench.compare(tasks, jobs), 1):
+    ended = over_runs(bench.compare([*runs], jobs), len(runs), part.name, jobs)
+    for number, (task, result) in enumerate(ended, 1):
         left = (time.monotonic() - start) / number * (len(todo) - number)
         what = result if isinstance(result, str) else f"{result['seconds']:.0f} s"
-        print(f"{number}/{len(todo)} {by_folder[task.folder].name}: {what}; {_words(left)} left", file=sys.stderr)
-        yield by_folder[task.folder], result
+        if jobs == 1 or not sys.stderr.isatty():
+            print(f"{number}/{len(todo)} {runs[task].name}: {what}; {_words(left)} left", file=sys.stderr)
+        yield runs[task], result, task.folder
 
 
 def _words(seconds: float) -> str:
@@ -61,7 +63,7 @@ def write(experiment: Experiment, lines: list[Line], folder: Path) -> None:
     """Everything in the results folder that is made from the lines."""
     folder.mkdir(parents=True, exist_ok=True)
     drawn = figures.draw(experiment, lines, folder)
-    if experiment.cells:
+    if experiment.cells and experiment.show != "search":
         checkpoint.write(folder / "table.md", tables.table_markdown(experiment, lines).encode())
         checkpoint.write(folder / "table.csv", tables.table_csv(experiment, lines).encode())
         checkpoint.write(folder / "table.tex", tables.table_latex(experiment, lines).encode())

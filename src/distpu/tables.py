@@ -124,6 +124,27 @@ def grid(experiment: Experiment, lines: list[Line], dataset: str, style: str) ->
     return [[name_of(cell), *row] for cell, row in zip(cells, zip(*columns, strict=True), strict=True)]
 
 
+def found_by_search(experiment: Experiment, lines: list[Line], dataset: str) -> list[list[str]]:
+    """Settings of each method, the best first: PU accuracy and PU AUC over the seeds."""
+    rows = []
+    for cell in experiment.cells:
+        found = figure(lines, cell, "pu_accuracy")
+        if cell.dataset == dataset and found:
+            told = ", ".join(f"{key}={value}" for key, value in cell.settings.items()) or "the defaults"
+            rows.append((cell.method, -found.mean, [cell.method, cell.variant or "-", str(found),
+                        str(figure(lines, cell, "pu_auc")), str(len(found.values)), told]))  # fmt: skip
+    return [row for *_, row in sorted(rows, key=lambda row: row[:2])]
+
+
+def search_markdown(experiment: Experiment, lines: list[Line]) -> str:
+    head = ["method", "variant", "PU accuracy", "PU AUC", "seeds", "settings"]
+    parts = []
+    for dataset in datasets(experiment):
+        parts.append(f"### {DATASETS.get(dataset, dataset)}\n")
+        parts.append(markdown_table(head, found_by_search(experiment, lines, dataset)))
+    return "\n".join(parts)
+
+
 def datasets(experiment: Experiment) -> list[str]:
     return list(dict.fromkeys(cell.dataset for cell in experiment.cells))
 
@@ -245,6 +266,9 @@ def page(experiment: Experiment, lines: list[Line], figures: list[str]) -> str:
     text += [part for name in figures for part in (f"![{name}]({name})", "")]
     if not experiment.cells:
         return "\n".join(text)
+    if experiment.show == "search":
+        return "\n".join([*text, "On held-out PU rows, in percent; no true label is looked at.", "",
+                          search_markdown(experiment, lines), *_notes(experiment)])  # fmt: skip
     notes = "Test metrics in percent, mean ± deviation. Best in bold, second best in italics."
     if experiment.options.get("against"):
         notes += f" ✓ (✗): {experiment.options['against']} is significantly better (worse), paired t-test, 95 %."
