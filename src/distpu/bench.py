@@ -129,6 +129,7 @@ def simulate(
         "seed": seed,
         **kept,
         "true_prior": true_prior,
+        "prior_told": share,
         "prior": classifier.prior_ if np.isfinite(classifier.prior_) else None,
         "seconds": round(seconds, 2),
         "settings": {"labelled": int(s.sum()), "scenario": scenario, **_shown(settings or {})},

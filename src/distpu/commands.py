@@ -304,7 +304,7 @@ def reproduce(
     from . import tables
 
     if name is None:
-        _print_table(["name", "what it is", "done"], experiment.overview(results))
+        _print_table(["name", "runs done", "what it is"], experiment.overview(results))
         print("\nmake what is missing, and write its table or figure:  distpu reproduce NAME")
         return
     part, lines, failed = experiment.reproduce(name, only, seeds, jobs, root, results, runs)

@@ -14,12 +14,12 @@ import re
 import tomllib
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
 from . import checkpoint
-from .bench import Result, Task, make
+from .bench import ALL, Result, Task, make
 from .folder import log_lines, read_log
 
 Line = dict[str, Any]
@@ -198,39 +198,41 @@ def lines_of(experiment: Experiment, run: Wanted, result: Result, folder: Path) 
         if kept:
             figures = {name: kept[name] for name in FIGURES if name in kept}
             lines.append({**head, "keep": kept["keep"], **figures, **tail})
-    if not run.held_out:
-        lines[0] |= _for_figures(experiment, folder)
+    if "accuracy" in result and not run.held_out:
+        lines[0] |= _for_figures(folder)
     return lines
 
 
-def _for_figures(experiment: Experiment, folder: Path) -> Line:
-    """What a figure needs of a run beside its metrics."""
+def _for_figures(folder: Path) -> Line:
+    """What figures need of a run beside its metrics: its path of the prior, the scores of its errors in training."""
     import numpy as np
 
-    if experiment.show == "prior-curves":
-        return {"predicted_prior": [round(row["predicted_prior"], 4) for row in read_log(folder / "metrics.jsonl")]}
-    if experiment.show == "wrong-scores":
-        with np.load(folder / "scores.npz", allow_pickle=False) as file:
-            score, y, unlabelled = file["score"], file["y"], file["s"] == 0
-        wrong = unlabelled & ((score >= 0.5) != (y == 1))
-        counts, _ = np.histogram(score[wrong], np.linspace(0, 1, 21))
-        return {"wrong": counts.tolist(), "training_rows": int(unlabelled.sum())}
-    return {}
+    path = [round(row["predicted_prior"], 4) for row in read_log(folder / "metrics.jsonl")]
+    with np.load(folder / "scores.npz", allow_pickle=False) as file:
+        score, y, unlabelled = file["score"], file["y"], file["s"] == 0
+    wrong, _ = np.histogram(score[unlabelled & ((score >= 0.5) != (y == 1))], np.linspace(0, 1, 21))
+    return {"predicted_prior": path, "wrong": wrong.tolist(), "training_rows": int(unlabelled.sum())}
 
 
 # ------------------------------------------------------------------- the lines
 
 
 def known_lines(experiment: Experiment, results: Path) -> list[Line]:
-    """Lines of the experiment's cells in all *.jsonl files of its folder, by the settings the cells have now."""
-    cells = {cell.key: cell for cell in experiment.cells}
+    """Lines of all results folders that fit a cell as it is now: the same run serves every experiment that wants it."""
     found = []
-    for path in sorted(results.glob("*.jsonl")):
+    for path in sorted(results.glob("*/*.jsonl"), key=lambda path: (path.parent.name == experiment.name, str(path))):
         for line in read_log(path):
-            cell = cells.get((line["dataset"], line["method"], line.get("variant", "")))
-            if cell is not None and same_settings(cell, line):
-                found.append(line)
+            for cell in experiment.cells if "settings" in line else ():
+                if fits(experiment, cell, line):
+                    found.append(_as_in(experiment, cell, line))
     return merged(found)
+
+
+def _as_in(experiment: Experiment, cell: Cell, line: Line) -> Line:
+    """The line under the names that the experiment has for it."""
+    rest = {key: value for key, value in line.items() if key not in ("experiment", "method", "dataset", "variant")}
+    variant = {"variant": cell.variant} if cell.variant else {}
+    return {"experiment": experiment.name, "method": cell.method, "dataset": cell.dataset, **variant, **rest}
 
 
 def merged(lines: list[Line]) -> list[Line]:
@@ -243,10 +245,24 @@ def identity(line: Line) -> tuple[Any, ...]:
     return line["dataset"], line["method"], line.get("variant", ""), line["keep"], line["seed"]
 
 
-def same_settings(cell: Cell, line: Line) -> bool:
+def fits(experiment: Experiment, cell: Cell, line: Line) -> bool:
+    """Whether a line is a run of the cell: method, data, settings, prior, and the same kind of figures."""
+    if (line.get("method"), line.get("dataset")) != (cell.method, cell.dataset):
+        return False
     told = {key: value for key, value in line["settings"].items() if key not in ("labelled", "scenario")}
-    same_prior = cell.prior == "true" or abs(line["prior"] - float(cell.prior)) < 1e-9
-    return told == json.loads(json.dumps(cell.settings)) and same_prior
+    if _whole(cell.method, told) != _whole(cell.method, cell.settings):
+        return False
+    if experiment.show == "search" or "prior_told" not in line:  # a search is always told the true prior
+        return experiment.show == "search" and "pu_auc" in line
+    wanted, told_prior = line["true_prior"] if cell.prior == "true" else cell.prior, line["prior_told"]
+    if isinstance(wanted, str) or isinstance(told_prior, str):  # 'auto'
+        return wanted == told_prior
+    return abs(told_prior - wanted) < 1e-9
+
+
+def _whole(method: str, settings: dict[str, Any]) -> dict[str, Any]:
+    """With the defaults: a setting that is told and one that is left out may be the same."""
+    return {f.name: f.default for f in fields(ALL[method])} | settings
 
 
 def missing(experiment: Experiment, lines: list[Line]) -> list[Wanted]:

@@ -19,7 +19,7 @@ def reproduce(
     whole = experiments.read(name)
     part = whole.chosen(only, seeds)
     folder = results / whole.name
-    lines = experiments.known_lines(whole, folder)
+    lines = experiments.known_lines(whole, results)
     todo = experiments.missing(part, lines)
     failed = []
     if todo:
@@ -71,12 +71,12 @@ def write(experiment: Experiment, lines: list[Line], folder: Path) -> None:
 
 
 def overview(results: Path) -> list[tuple[str, str, str]]:
-    """(name, title, how much is done) of every experiment."""
+    """(name, how much is done, title) of every experiment."""
     rows = []
     for name in experiments.names():
         experiment = experiments.read(name)
-        lines = experiments.known_lines(experiment, results / name)
+        lines = experiments.known_lines(experiment, results)
         wanted = len(experiments.wanted(experiment))
         done = wanted - len(experiments.missing(experiment, lines))
-        rows.append((name, experiment.title, f"{done} of {wanted} runs" if wanted else "no runs"))
+        rows.append((name, f"{done} of {wanted}" if wanted else "-", experiment.title))
     return rows
