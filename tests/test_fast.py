@@ -124,6 +124,18 @@ def test_convolution_before_batchnorm_ignores_its_bias():
     assert plain.bias.grad.abs().max() < 1e-3 * plain.weight.grad.abs().max()  # and never had a gradient
 
 
+def test_a_network_may_make_images_of_rows_itself(toy):
+    X, s, _ = toy
+    side = 2
+
+    def network(shape):
+        return nn.Sequential(nn.Linear(shape[0], side * side), nn.Unflatten(1, (1, side, side)), nn.Conv2d(1, 4, 2),
+                             nn.Flatten(), nn.Linear(4, 1))  # fmt: skip
+
+    fitted = small("nnpu", prior=0.4, network=network).fit(X, s)
+    assert np.isfinite(fitted.decision_function(X)).all()
+
+
 def test_parts_of_a_stream_come_in_order():
     x = torch.arange(20.0).view(10, 2)
     for parts in ([slice(0, 4), slice(4, 10)], torch.tensor([[3, 1], [9, 0]])):

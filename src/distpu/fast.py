@@ -10,6 +10,7 @@ few cores small networks get one thread, since a second one costs more than it g
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
 import math
 import shutil
@@ -72,10 +73,11 @@ def arithmetic(precision: str, device: torch.device) -> Iterator[None]:
     if device.type != "cuda":
         yield
         return
-    before = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision("highest" if precision == "float32" else "high")
+    before, tf32 = torch.get_float32_matmul_precision(), precision != "float32"
+    torch.set_float32_matmul_precision("high" if tf32 else "highest")
+    same_bits = torch.backends.cudnn.flags(enabled=True, deterministic=True, allow_tf32=tf32)
     try:
-        with torch.backends.cudnn.flags(enabled=True, deterministic=True, allow_tf32=precision != "float32"):
+        with torch.cuda.device(device), same_bits:  # streams and random state are those of the current device
             yield
     finally:
         torch.set_float32_matmul_precision(before)
@@ -159,7 +161,7 @@ class Captured(Step):
 
     def __init__(self, *args: Any):
         super().__init__(*args)
-        self.stream, self.pool = torch.cuda.Stream(self.progress.device), torch.cuda.graph_pool_handle()
+        self.stream, self.pool = _side_stream(self.progress.device), torch.cuda.graph_pool_handle()
         self.graphs: dict[Any, tuple[torch.cuda.CUDAGraph, Batch]] = {}
         self.seen: dict[Any, int] = {}
         self.new, self.why_not = 0, ""
@@ -244,6 +246,12 @@ class Captured(Step):
             RuntimeWarning,
             stacklevel=2,
         )
+
+
+@functools.cache
+def _side_stream(device: torch.device) -> torch.cuda.Stream:
+    """One for all: cuBLAS keeps some 64 MB for every stream it has seen."""
+    return torch.cuda.Stream(device)
 
 
 @contextlib.contextmanager

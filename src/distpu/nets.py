@@ -174,7 +174,7 @@ class Network(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         x = (x.float() - self.mean) / self.scale if self.scaled else x.float()
-        if self.images:
+        if self.images and x.dim() == 4:
             x = x.contiguous(memory_format=torch.channels_last)
         through = _compiled() if self.in_compiled_code and self.training else _through
         if self.in_bfloat16 and self.training:
