@@ -173,3 +173,24 @@ def test_the_pseudo_labels_start_as_the_warmed_up_scores(toy, monkeypatch):
     d = DistPU(prior=0.4, warm_up_epochs=2, epochs=0, random_state=0).fit(X, labels)
     z = torch.from_numpy(d.decision_function(X))
     close(started[0], z.sigmoid(), 1e-6)
+
+
+def test_the_ablations_switches():
+    z = logits("A")
+    equal_weights = (bce(z[s == 1], torch.ones(3)) + bce(z[s == 0], torch.zeros(5))) / 2
+    close(WarmUp(DistPU(alignment=False), prior).risk(z, s), equal_weights, 1e-6)  # the naive loss, as in row I
+
+    batch, passes = batch_of(logits("A")), []
+
+    class Counts(Table):
+        def forward(self, x):
+            passes.append(len(x))
+            return super().forward(x)
+
+    for of, names in (
+        (DistPU(mixup=0.0, mixed_entropy=0.0), {"lab", "entropy"}),
+        (DistPU(mixed_entropy=0.0), {"lab", "entropy", "mixup", "mixed_entropy"}),
+    ):
+        passes.clear()
+        assert set(Mixed(of, prior, Memory(torch.full((8,), 0.5)))(Counts(), batch, ZERO)) == names
+        assert len(passes) == len(names) // 2  # without Mixup no mixed rows pass the network
