@@ -15,7 +15,7 @@ import numpy as np
 
 from . import checkpoint, metrics, nets
 from .checks import as_tensor
-from .data import draw_pu, folds
+from .data import draw_pu, fits, folds
 from .datasets import Dataset, load
 from .estimator import versions
 from .folder import open_folder
@@ -89,19 +89,12 @@ def simulate(
     true_prior = float(data.y[index][s == 0].mean())
     share = true_prior if prior == "true" else prior
     classifier = make(method, {"prior": share, "random_state": seed, **(settings or {})})
-    x, y = data.x[index], data.y[index]
+    x, y, held = data.x[index], data.y[index], None
     if held_out:
-        held = folds(x, s, held_out, seed) == 0
-        held_x, held_s, x, y, s = x[held], s[held], x[~held], y[~held], s[~held]
-
-    def observe(net: Any) -> dict[str, float]:
-        z, figures = _logits(net, data.x_test), {}
-        if held_out:
-            figures["pu_accuracy"] = metrics.pu_accuracy(held_s, _logits(net, held_x), float(share))
-        return {**figures, **{f"test_{name}": value for name, value in metrics.evaluate(data.y_test, z).items()}}
-
-    if every_epoch or held_out:
-        classifier._observe = observe
+        out = folds(x, s, held_out, seed) == 0
+        held, x, y, s = (x[out], s[out]), x[~out], y[~out], s[~out]
+    if (every_epoch or held_out) and method in METHODS:
+        classifier._observe = _EveryEpoch(data, held, share)
     start = time.perf_counter()
     if method in WRAPPERS:  # not saved, but its folder is refused to another protocol like any other
         config = {"method": method, "params": {"prior": share, "seed": seed, **(settings or {})}}
@@ -116,18 +109,11 @@ def simulate(
             return checkpoint.read_json(folder / "result.json")
     seconds = time.perf_counter() - start
     score = classifier.predict_proba(_rows_for(method, x))[:, 1]
-    if held_out:
-        kept = {"keep": "pu", **_best_epoch(classifier.history_, "pu_accuracy")}
-    else:
-        z = classifier.decision_function(_rows_for(method, data.x_test))
-        kept = {"keep": getattr(classifier, "keeps", "last"), **metrics.evaluate(data.y_test, z)}
-        if every_epoch:
-            kept["oracle"] = _best_epoch(classifier.history_, "test_accuracy")
     result = {
         "method": method,
         "dataset": data.name,
         "seed": seed,
-        **kept,
+        **_tested(classifier, method, data),
         "true_prior": true_prior,
         "prior_told": share,
         "prior": classifier.prior_ if np.isfinite(classifier.prior_) else None,
@@ -177,8 +163,34 @@ def _shown(settings: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in settings.items() if name != "progress"}
 
 
-def _logits(net: Any, x: np.ndarray) -> np.ndarray:
-    return nets.logits(net, as_tensor(x)).cpu().double().numpy()
+class _EveryEpoch:
+    """Figures of an epoch's network, for the log: test metrics; on held-out PU rows, if there are some, PU accuracy."""
+
+    def __init__(self, data: Dataset, held: tuple[np.ndarray, np.ndarray] | None, prior: Any):
+        self.x_test, self.y_test, self.prior = as_tensor(data.x_test), data.y_test, prior
+        self.held = (as_tensor(held[0]), held[1]) if held else None
+
+    def __call__(self, net: Any) -> dict[str, float]:
+        device = next(net.parameters()).device
+        if fits(self.x_test, device):  # there once and for all
+            self.x_test = self.x_test.to(device)
+        found = metrics.evaluate(self.y_test, nets.logits(net, self.x_test).cpu().double().numpy())
+        figures = {f"test_{name}": value for name, value in found.items()}
+        if self.held:
+            x, s = self.held
+            z = nets.logits(net, x).cpu().double().numpy()
+            figures["pu_accuracy"] = metrics.pu_accuracy(s, z, float(self.prior))
+        return figures
+
+
+def _tested(classifier: Any, method: str, data: Dataset) -> Result:
+    """Test metrics of the epoch that is kept, and which that is; beside them the best one, where all were tested."""
+    logged = classifier.history_[-1] if method in METHODS else {}
+    if "pu_accuracy" in logged:
+        return {"keep": "pu", **_best_epoch(classifier.history_, "pu_accuracy")}
+    z = classifier.decision_function(_rows_for(method, data.x_test))
+    oracle = {"oracle": _best_epoch(classifier.history_, "test_accuracy")} if "test_accuracy" in logged else {}
+    return {"keep": getattr(classifier, "keeps", "last"), **metrics.evaluate(data.y_test, z), **oracle}
 
 
 def _best_epoch(history: list[Result], by: str) -> Result:
