@@ -2,6 +2,8 @@
 
 import json
 import math
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -90,6 +92,26 @@ def test_a_second_time_nothing_is_made_and_a_lost_line_is(made):
         "2 runs to make" in more.output
     )  # the plain run and the one with held-out rows; their folders still know them
     assert sorted(path.read_text().splitlines()) == sorted(text.splitlines())
+
+
+def test_a_killed_command_goes_on(tmp_path):
+    (tmp_path / "tiny.toml").write_text(
+        TINY.replace('keeps = ["last", "oracle", "pu"]', "").replace("epochs = 3", "epochs = 9")
+    )
+    where = ["--results", str(tmp_path / "results"), "--runs", str(tmp_path / "runs"), "--jobs", "1"]
+    command = [sys.executable, "-m", "distpu", "reproduce", str(tmp_path / "tiny.toml"), *where]
+    first = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    for text in first.stderr:
+        if text.startswith("1/4"):
+            break
+    first.kill()
+    first.communicate()
+    before = lines_in(tmp_path) if (tmp_path / "results/tiny/runs.jsonl").exists() else []
+    assert len(before) < 4
+    run(tmp_path, str(tmp_path / "tiny.toml"))
+    lines = lines_in(tmp_path)
+    assert {(line["method"], line["seed"]) for line in lines} == {(m, s) for m in ("naive", "nnpu") for s in (0, 1)}
+    assert all(line in lines for line in before)
 
 
 def test_other_settings_are_another_run(made, tmp_path):
