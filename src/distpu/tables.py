@@ -203,7 +203,7 @@ def beside_rows(experiment: Experiment, lines: list[Line], dataset: str) -> tupl
     told = any(cell.published for cell in cells)
     head, rows = [""], []
     for metric in ("accuracy", "auc"):
-        head += [f"{HEADS[metric]}, ours", *(["paper", "difference", "within 2 SE"] if told else [])]
+        head += [f"{HEADS[metric]}, ours", *(["paper", "diff.", "in 2 SE"] if told else [])]
     for cell in cells:
         row = [name_of(cell)]
         for metric in ("accuracy", "auc"):

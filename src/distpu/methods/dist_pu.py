@@ -51,8 +51,8 @@ class DistPU(PUClassifier):
             warm_up_epochs=20, epochs=40, warm_up_entropy=0.1, entropy=0.1, mixup=0.3, mixed_entropy=0.3, alpha=0.1
         ),
         "fashion-mnist": dict(
-            warm_up_epochs=2, epochs=15, batch_size=512, sampling="stratified", lr=5e-4, alpha=0.1, warm_up_entropy=0.1,
-            entropy=0.1, mixed_entropy=0.3,
+            warm_up_epochs=5, epochs=15, batch_size=512, sampling="stratified", warm_up_lr=1e-4, lr=5e-4, alpha=0.1,
+            warm_up_entropy=0.1, entropy=0.1, mixed_entropy=0.3, warm_up_weight_decay=5e-4, weight_decay=1e-4,
         ),
     }  # fmt: skip
 
