@@ -159,7 +159,8 @@ def table_markdown(experiment: Experiment, lines: list[Line]) -> str:
     parts = []
     for dataset in datasets(experiment):
         parts.append(f"### {DATASETS.get(dataset, dataset)}\n")
-        parts.append(markdown_table(head, grid(experiment, lines, dataset, "markdown")))
+        made = any(line["dataset"] == dataset for line in lines)
+        parts.append(markdown_table(head, grid(experiment, lines, dataset, "markdown")) if made else "No runs yet.\n")
     return "\n".join(parts)
 
 
@@ -278,7 +279,7 @@ def page(experiment: Experiment, lines: list[Line], figures: list[str]) -> str:
         if any(table for _, table in tables):
             text += [f"## {title}", ""]
             for dataset, table in tables:
-                if table:
+                if table and any(line["dataset"] == dataset for line in lines):
                     text += [f"### {DATASETS.get(dataset, dataset)}", "", table]
     text += _notes(experiment)
     return "\n".join(text)
