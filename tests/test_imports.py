@@ -45,12 +45,12 @@ MAY_IMPORT = {  # module -> distpu modules it may import; within functions too
     "bench": {"checkpoint", "checks", "metrics", "data", "datasets", "estimator", "folder", "labels", "methods"}
     | {"nets", "wrappers"},
     "plots": {"checkpoint", "folder"},
-    "experiments": {"bench", "checkpoint", "folder"},
-    "tables": {"experiments"},
-    "figures": {"experiments", "plots", "tables"},
+    "experiments": {"bench", "checkpoint", "folder", "metrics"},
+    "tables": {"experiments", "metrics"},
+    "figures": {"experiments", "metrics", "plots", "tables"},
     "reproduce": {"bench", "checkpoint", "datasets", "experiments", "figures", "progress", "tables"},
-    "commands": {"bench", "checkpoint", "datasets", "estimator", "folder", "methods", "plots", "progress", "reproduce"}
-    | {"tables"},
+    "commands": {"bench", "checkpoint", "datasets", "estimator", "folder", "methods", "metrics", "plots", "progress"}
+    | {"reproduce", "tables"},
     "cli": {"commands", "datasets"},
 }
 

@@ -242,7 +242,9 @@ def reproduce(
     ] = None,
     seeds: Annotated[int | None, typer.Option(metavar="N", min=1, help="The first N seeds of it.")] = None,
     jobs: Jobs = None,
-    results: Annotated[Path, typer.Option(metavar="DIR", help="Where results are kept.")] = Path("results"),
+    results: Annotated[
+        Path, typer.Option(metavar="DIR", help="Where results are kept; a new one makes runs again.")
+    ] = Path("results"),
     runs: Annotated[Path, typer.Option(metavar="DIR", help="Where run folders go.")] = Path("runs/reproduce"),
     data_root: DataRoot = None,
 ) -> None:

@@ -16,10 +16,8 @@ from . import bench, checkpoint, datasets
 from .estimator import load
 from .folder import log_lines
 from .methods import METHODS
+from .metrics import METRICS
 from .progress import over_runs
-
-METRICS = ("accuracy", "precision", "recall", "f1", "auc", "ap")
-
 
 # ---------------------------------------------------------------------- fit
 

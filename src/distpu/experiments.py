@@ -7,7 +7,6 @@ now, is done. Lines in other *.jsonl files of that folder count as well: runs fr
 
 from __future__ import annotations
 
-import difflib
 import itertools
 import json
 import re
@@ -19,11 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from . import checkpoint
-from .bench import ALL, Result, Task, make
+from .bench import ALL, Result, Task, make, near
 from .folder import log_lines, read_log
+from .metrics import METRICS
 
 Line = dict[str, Any]
-METRICS = ("accuracy", "precision", "recall", "f1", "auc", "ap")
 FIGURES = ("epoch", "epochs", *METRICS, "pu_accuracy", "pu_auc")
 HELD_OUT = 10  # one PU row in ten chooses the epoch of keep = "pu"
 FOLDS = 2  # of a search: each half of the PU rows judges what the other half taught
@@ -62,9 +61,10 @@ class Experiment:
             known = {name for cell in cells for name in _names(cell)}
             for part in wanted:
                 if part not in known:
-                    near = difflib.get_close_matches(part, known, 1)
-                    hint = f"did you mean {near[0]!r}? " if near else ""
-                    raise ValueError(f"--only {part!r} names nothing in {self.name}; {hint}e.g. {_names(cells[0])[-1]}")
+                    example = _names(cells[0])[-1]
+                    raise ValueError(
+                        f"--only {part!r} names nothing in {self.name}{near(part, known)} (e.g. {example})"
+                    )
             cells = [cell for cell in cells if set(wanted) & set(_names(cell))]
         return replace(self, cells=cells, seeds=self.seeds[:seeds])
 
@@ -94,9 +94,9 @@ def read(name: str) -> Experiment:
     path = Path(name) if name.endswith(".toml") else folder_of_experiments() / f"{name}.toml"
     if not path.exists():
         known = [] if name.endswith(".toml") else names()
-        near = difflib.get_close_matches(name, known, 1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise ValueError(f"there is no experiment {name!r}{hint} (known: {', '.join(known)}; or name a TOML file)")
+        raise ValueError(
+            f"there is no experiment {name!r}{near(name, known)} (known: {', '.join(known)}; or name a TOML file)"
+        )
     try:
         table = tomllib.loads(path.read_text())
     except tomllib.TOMLDecodeError as error:
@@ -110,7 +110,7 @@ def read(name: str) -> Experiment:
 def _experiment(name: str, table: dict[str, Any]) -> Experiment:
     cells: list[Cell] = []
     for entry in table.get("cells", []):
-        for dataset in entry.get("datasets", [entry.get("dataset")]):
+        for dataset in entry.get("datasets") or [entry["dataset"]]:
             common = {**table.get("settings", {}).get(dataset, {}), **entry.get("settings", {})}
             own = {**common, **entry.get(dataset, {}).get("settings", {})}
             published = entry.get(dataset, {}).get("published", entry.get("published", {}))
@@ -121,7 +121,7 @@ def _experiment(name: str, table: dict[str, Any]) -> Experiment:
         make(cell.method, {"prior": 0.4, **cell.settings})  # refuses what the method does not know, before any run
     seeds = table.get("seeds", 5)
     seeds = list(range(seeds)) if isinstance(seeds, int) else seeds
-    known = {"title", "show", "seeds", "keeps", "cells", "settings", "vary", "about"}
+    known = {"title", "show", "seeds", "keeps", "cells", "settings", "vary"}
     options = {key: value for key, value in table.items() if key not in known}
     return Experiment(name, table["title"], table["show"], seeds, table.get("keeps", ["last"]), cells, options)
 
@@ -137,9 +137,7 @@ def _varied(base: Cell, vary: dict[str, list[Any]]) -> Iterator[Cell]:
                 else:
                     settings[one] = value
         parts = [base.variant, *(f"{k.split('+')[-1]}={v:g}" for k, v in zip(vary, values, strict=True))]
-        yield Cell(
-            base.method, base.dataset, settings, ",".join(filter(None, parts)), base.label, prior, base.published
-        )
+        yield replace(base, settings=settings, variant=",".join(filter(None, parts)), prior=prior)
 
 
 # -------------------------------------------------------------------- the runs
@@ -187,12 +185,11 @@ def task(experiment: Experiment, run: Wanted, root: str | None, folder: Path) ->
 
 def lines_of(experiment: Experiment, run: Wanted, result: Result, folder: Path) -> list[Line]:
     """A finished run's lines, one per kept epoch."""
-    known = {key: value for key, value in result.items() if key not in (*FIGURES, "oracle", "keep")}
     head: Line = {"experiment": experiment.name, "method": run.cell.method, "dataset": run.cell.dataset}
     if run.cell.variant:
         head["variant"] = run.cell.variant
     head["seed"] = run.seed
-    tail = {key: value for key, value in known.items() if key not in head}
+    tail = {key: value for key, value in result.items() if key not in (*head, *FIGURES, "oracle", "keep")}
     lines = []
     for kept in (result, {"keep": "oracle", **result["oracle"]} if "oracle" in result else None):
         if kept:
@@ -241,8 +238,13 @@ def merged(lines: list[Line]) -> list[Line]:
     return sorted(found.values(), key=lambda line: tuple(map(str, identity(line))))
 
 
+def cell_of(line: Line) -> tuple[str, str, str]:
+    """The key of the cell that a line belongs to."""
+    return line["dataset"], line["method"], line.get("variant", "")
+
+
 def identity(line: Line) -> tuple[Any, ...]:
-    return line["dataset"], line["method"], line.get("variant", ""), line["keep"], line["seed"]
+    return *cell_of(line), line["keep"], line["seed"]
 
 
 def fits(experiment: Experiment, cell: Cell, line: Line) -> bool:

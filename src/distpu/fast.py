@@ -1,4 +1,4 @@
-"""The fast path: what makes a step cheap on the machine at hand, and nothing of what the step computes.
+"""The fast path: what makes a step cheap on the machine at hand, and nothing of what an objective computes.
 
 On a GPU a step is hundreds of small kernels, and starting them one by one takes longer than running them. So the step
 runs eagerly twice, is then recorded as one CUDA graph, and replayed. What it reads and writes are tensors that

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from .experiments import METRICS, Cell, Experiment, Line
+from .experiments import Cell, Experiment, Line, cell_of
+from .metrics import METRICS
 from .plots import COLOURS
 from .tables import HEADS, figure, name_of
 
@@ -137,11 +138,7 @@ def _bound(axes: Any, experiment: Experiment, lines: list[Line]) -> None:
 
 
 def _of(lines: list[Line], cell: Cell) -> list[Line]:
-    return [
-        line
-        for line in lines
-        if (line["dataset"], line["method"], line.get("variant", "")) == cell.key and line["keep"] != "oracle"
-    ]
+    return [line for line in lines if cell_of(line) == cell.key and line["keep"] != "oracle"]
 
 
 def _values(cell: Cell) -> list[float]:

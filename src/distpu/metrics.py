@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+METRICS = ("accuracy", "precision", "recall", "f1", "auc", "ap")
+
 
 def evaluate(y: np.ndarray, z: np.ndarray) -> dict[str, float]:
     """The paper's six, as fractions: y true labels 0/1, z logits (positive where z >= 0)."""

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .experiments import METRICS, Cell, Experiment, Line, missing
+from .experiments import Cell, Experiment, Line, cell_of, missing
+from .metrics import METRICS
 
 HEADS = {"accuracy": "ACC", "precision": "Prec.", "recall": "Rec.", "f1": "F1", "auc": "AUC", "ap": "AP"}
 DATASETS = {"fashion-mnist": "F-MNIST", "cifar-10": "CIFAR-10", "alzheimer": "Alzheimer", "digits": "digits"}
@@ -39,18 +40,10 @@ class Figure:
         return f"{self.mean:.2f}" + (f" ± {self.deviation:.2f}" if len(self.values) > 1 else "")
 
 
-def figure(lines: list[Line], cell: Cell, metric: str, keep: str | None = "last") -> Figure | None:
-    """A cell's metric; keep=None: as the method keeps it, the last epoch or, for VPU, its own choice."""
-    keeps = ("last", "pu") if keep is None else (keep,)
-    for one in keeps:
-        values = {
-            line["seed"]: 100 * line[metric]
-            for line in lines
-            if (line["dataset"], line["method"], line.get("variant", "")) == cell.key and line["keep"] == one
-        }
-        if values:
-            return Figure(values)
-    return None
+def figure(lines: list[Line], cell: Cell, metric: str, keep: str = "last") -> Figure | None:
+    """A cell's metric; None where it has no line."""
+    own = [line for line in lines if cell_of(line) == cell.key and line["keep"] == keep]
+    return Figure({line["seed"]: 100 * line[metric] for line in own}) if own else None
 
 
 def versus(ours: Figure, published: list[float]) -> tuple[float, bool | None]:
