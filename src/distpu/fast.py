@@ -32,7 +32,7 @@ MOST = 32  # graphs kept at a time, and new kinds of steps in one epoch before a
 # Measured (LOG.md). Work is counted in floating-point operations of one row's pass through the network.
 BFLOAT16_FROM = {"cpu": 9e5, "cuda": 1e7}  # per row; below it casts cost what they save. The MLP on 784 inputs: 1e6
 ONE_THREAD_BELOW = 6e8  # per batch: up to here two to four threads wait for each other longer than they help
-COMPILE_FROM = 4e15  # per stage: from here a compiled network wins back, within a seed or two, what compiling it took
+COMPILE_FROM = 2.5e15  # per stage: from here one to three seeds win back what compiling the network took
 
 
 @dataclass(frozen=True)
@@ -208,6 +208,7 @@ class Captured(Step):
         graph = torch.cuda.CUDAGraph()
         here = torch.cuda.current_stream()
         self.stream.wait_stream(here)
+        torch.cuda.empty_cache()  # a recording has memory of its own; what the eager steps took is free for it
         collecting = gc.isenabled()
         gc.disable()  # a tensor that is collected while a step is being recorded would be recorded as well
         try:

@@ -196,11 +196,14 @@ def _through(body: nn.Module, x: Tensor) -> Tensor:
 
 @functools.cache
 def _compiled() -> Callable[[nn.Module, Tensor], Tensor]:
-    """One function for all networks: those of the same layers share its code, in the process and on disk."""
+    """One function for all networks: those of the same layers share its code, in the process and on disk.
+
+    Code for one shape each: else the second shape of a process gets code for any, and a run's bits hang on its past.
+    """
     import torch._dynamo
 
     torch._dynamo.config.cache_size_limit = max(64, torch._dynamo.config.cache_size_limit)
-    return torch.compile(_through)
+    return torch.compile(_through, dynamic=False)
 
 
 def body(network: str | Callable[..., nn.Module], shape: Shape) -> nn.Module:
