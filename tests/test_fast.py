@@ -1,5 +1,7 @@
 """The fast path as far as a CPU shows it; test_gpu.py has the rest."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
@@ -181,13 +183,15 @@ def test_settings_are_checked(setting, value, message, toy):
 
 
 def test_runs_side_by_side(monkeypatch, tmp_path):
+    small, large = (SimpleNamespace(x=np.zeros((1, *shape))) for shape in ((1, 28, 28), (1, 224, 224)))
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    assert bench.side_by_side() >= 1
+    assert bench.side_by_side([small]) >= 1
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setenv("CUDA_MPS_PIPE_DIRECTORY", str(tmp_path))
-    assert bench.side_by_side() == 1
+    assert bench.side_by_side([small]) == 1
     (tmp_path / "control").touch()
-    assert bench.side_by_side() == 5
+    assert bench.side_by_side([small]) == 5
+    assert bench.side_by_side([small, large]) == 1
 
 
 @pytest.mark.slow

@@ -77,7 +77,8 @@ def test_every_run_and_kept_epoch_has_a_line(made):
         held_out = by[method, 0, "last"]["settings"]["labelled"] - by[method, 0, "pu"]["settings"]["labelled"]
         assert held_out == 10  # of 100: the run that chooses its epoch learns from fewer rows
     assert "naive" in done.output
-    assert "70.00 ± 2.00" in done.output
+    assert "70.00±2.00" in done.output
+    assert max(map(len, done.stdout.splitlines()[1:-1])) <= 80
 
 
 def test_a_second_time_nothing_is_made_and_a_lost_line_is(made):
@@ -92,6 +93,28 @@ def test_a_second_time_nothing_is_made_and_a_lost_line_is(made):
         "2 runs to make" in more.output
     )  # the plain run and the one with held-out rows; their folders still know them
     assert sorted(path.read_text().splitlines()) == sorted(text.splitlines())
+
+
+def test_fresh_runs_stand_beside_the_kept_ones_and_leave_them(made):
+    folder, _ = made
+    path = folder / "results/tiny/runs.jsonl"
+    before = path.read_bytes()
+    for _ in range(2):
+        done = run(folder, str(folder / "tiny.toml"), "--only", "nnpu:digits", "--seeds", "1", "--fresh")
+        assert "2 runs to make" in done.output
+        assert "deviation, made now" in done.output
+        now, kept = done.output.split("deviation, kept in")
+        assert now.split("nnPU")[1].split()[:2] == kept.split("nnPU")[1].split()[:2]  # the same seed, the same bits
+    assert path.read_bytes() == before
+
+
+def test_show_makes_no_run(tmp_path):
+    (tmp_path / "tiny.toml").write_text(TINY)
+    done = run(tmp_path, str(tmp_path / "tiny.toml"), "--show")
+    assert "to make" not in done.output
+    assert "**Missing:** 8 runs" in (tmp_path / "results/tiny/README.md").read_text()
+    asked = CliRunner().invoke(app, ["reproduce", "tiny", "--show", "--fresh"])
+    assert "give one of them" in str(asked.exception)
 
 
 def test_a_killed_command_goes_on(tmp_path):
@@ -147,6 +170,16 @@ def test_a_run_serves_every_experiment_that_wants_it(made, tmp_path):
     assert {(line["experiment"], line["variant"]) for line in nnpu} == {("curve", "a")}
     assert len(nnpu[0]["predicted_prior"]) == 3
     assert sum(nnpu[0]["wrong"]) <= nnpu[0]["training_rows"] == 901
+
+
+def test_of_anothers_runs_it_takes_the_seeds_and_epochs_it_asks_for(made, tmp_path):
+    folder, _ = made
+    asked = TINY.replace("seeds = 2", "seeds = [1, 7]").replace('"last", "oracle", "pu"', '"last", "oracle"')
+    (tmp_path / "other.toml").write_text(asked)
+    experiment = experiments.read(str(tmp_path / "other.toml"))
+    lines = experiments.known_lines(experiment, folder / "results")
+    assert {(line["seed"], line["keep"]) for line in lines} == {(1, "last"), (1, "oracle")}
+    assert {run.seed for run in experiments.missing(experiment, lines)} == {7}
 
 
 def test_a_changed_setting_is_made_again(tmp_path):
@@ -299,6 +332,16 @@ def test_every_figure_can_be_drawn(name, tmp_path):
     assert "![figure.png](figure.png)" in (tmp_path / "README.md").read_text()
 
 
+def test_a_setting_that_is_a_word_can_vary(tmp_path):
+    text = TINY.replace("comparison", "lines") + '\n[vary]\nsampling = ["mixed", "stratified"]\n'
+    (tmp_path / "words.toml").write_text(text)
+    experiment = experiments.read(str(tmp_path / "words.toml"))
+    assert [cell.variant for cell in experiment.cells][:2] == ["sampling=mixed", "sampling=stratified"]
+    lines = [line(cell, seed) for cell in experiment.cells for seed in (0, 1)]
+    assert figures.draw(experiment, lines, tmp_path) == ["figure.png"]
+    assert set(figures.FIGURES) < set(experiments.SHOWS)
+
+
 def test_figures_without_lines_are_not_drawn(tmp_path):
     assert figures.draw(experiments.read(str(REPOSITORY / "figure-1.toml")), [], tmp_path) == []
 
@@ -341,6 +384,7 @@ def test_a_grid_sets_what_it_names():
         (("epochs = 2", "epoch = 2"), "naive has no setting 'epoch'; did you mean 'epochs'?"),
         (('method = "naive"', 'method = "naiv"'), "method 'naiv' is not known; did you mean 'naive'?"),
         (("seeds = 2", "seeds = "), "is not valid TOML"),
+        (('"comparison"', '"comparisons"'), "show = 'comparisons' is not known; did you mean 'comparison'?"),
     ],
 )
 def test_a_wrong_file_is_told_what_is_wrong(change, message, tmp_path):

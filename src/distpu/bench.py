@@ -93,8 +93,9 @@ def simulate(
     if held_out:
         out = folds(x, s, held_out, seed) == 0
         held, x, y, s = (x[out], s[out]), x[~out], y[~out], s[~out]
+    watch = _EveryEpoch(data, held, share)
     if (every_epoch or held_out) and method in METHODS:
-        classifier._observe = _EveryEpoch(data, held, share)
+        classifier._observe = watch
     start = time.perf_counter()
     if method in WRAPPERS:  # not saved, but its folder is refused to another protocol like any other
         config = {"method": method, "params": {"prior": share, "seed": seed, **(settings or {})}}
@@ -107,7 +108,7 @@ def simulate(
         classifier.fit(x, y if classifier.supervised else s, folder=folder)
         if (folder / "result.json").exists():
             return checkpoint.read_json(folder / "result.json")
-    seconds = time.perf_counter() - start
+    seconds = time.perf_counter() - start - watch.seconds
     score = classifier.predict_proba(_rows_for(method, x))[:, 1]
     result = {
         "method": method,
@@ -169,8 +170,10 @@ class _EveryEpoch:
     def __init__(self, data: Dataset, held: tuple[np.ndarray, np.ndarray] | None, prior: Any):
         self.x_test, self.y_test, self.prior = as_tensor(data.x_test), data.y_test, prior
         self.held = (as_tensor(held[0]), held[1]) if held else None
+        self.seconds = 0.0  # spent here: no part of the training
 
     def __call__(self, net: Any) -> dict[str, float]:
+        start = time.perf_counter()
         device = next(net.parameters()).device
         if fits(self.x_test, device):  # there once and for all
             self.x_test = self.x_test.to(device)
@@ -180,6 +183,7 @@ class _EveryEpoch:
             x, s = self.held
             z = nets.logits(net, x).cpu().double().numpy()
             figures["pu_accuracy"] = metrics.pu_accuracy(s, z, float(self.prior))
+        self.seconds += time.perf_counter() - start
         return figures
 
 
@@ -239,16 +243,18 @@ def compare(tasks: list[Task], jobs: int) -> Iterator[tuple[Task, Result | str]]
             yield running[future], future.result()
 
 
-def side_by_side() -> int:
-    """How many runs at a time: a core each; on a GPU one after the other, or five where MPS lets processes share it.
+def side_by_side(datasets: Iterable[Dataset]) -> int:
+    """How many runs at a time: a core each; on a GPU one, or five MLPs where MPS lets processes share it.
 
-    Measured (LOG.md): five at a time without MPS take as long as one after the other, with MPS half as long.
+    Measured (LOG.md): five MLPs at a time without MPS take as long as one after the other, with MPS half as long. A
+    ResNet-50 fills the GPU by itself.
     """
     import torch
 
     if torch.cuda.is_available():
         mps = Path(os.environ.get("CUDA_MPS_PIPE_DIRECTORY", "/tmp/nvidia-mps")) / "control"
-        return 5 if mps.exists() else 1
+        small = all(nets.auto_network(data.x.shape[1:]) == "mlp" for data in datasets)
+        return 5 if small and mps.exists() else 1
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -270,8 +276,9 @@ def _run(task: Task, progress: str | bool = False) -> Result | str:
             return judge(task.method, data, seed=task.seed, settings=task.settings, **task.protocol)
         settings = {"progress": progress, **task.settings} if task.method in METHODS else task.settings
         return simulate(task.method, data, task.folder, seed=task.seed, settings=settings, **task.protocol)
-    except (ValueError, FloatingPointError, OSError) as error:
-        return " ".join(str(error).split())
+    except (ValueError, FloatingPointError, OSError, RuntimeError) as error:  # the last one: out of memory, say
+        text = " ".join(str(error).split()) or type(error).__name__
+        return f"{text} (fewer runs at a time need less: --jobs 1)" if "out of memory" in text else text
 
 
 def fit_table(X: Any, y: Any, method: str, folder: Path, settings: dict[str, Any]) -> Result:

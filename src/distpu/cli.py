@@ -242,9 +242,11 @@ def reproduce(
     ] = None,
     seeds: Annotated[int | None, typer.Option(metavar="N", min=1, help="The first N seeds of it.")] = None,
     jobs: Jobs = None,
-    results: Annotated[
-        Path, typer.Option(metavar="DIR", help="Where results are kept; a new one makes runs again.")
-    ] = Path("results"),
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Make the runs again and print them beside the kept ones, which stay.")
+    ] = False,
+    show: Annotated[bool, typer.Option("--show", help="Make no run: tables and figures of what is there.")] = False,
+    results: Annotated[Path, typer.Option(metavar="DIR", help="Where results are kept.")] = Path("results"),
     runs: Annotated[Path, typer.Option(metavar="DIR", help="Where run folders go.")] = Path("runs/reproduce"),
     data_root: DataRoot = None,
 ) -> None:
@@ -252,13 +254,13 @@ def reproduce(
 
     Without a name it lists them and says what is done. With one it makes the runs that are missing in
     results/NAME/runs.jsonl, goes on where it was killed, and writes the table (Markdown, CSV, LaTeX), the figure
-    (PNG, SVG) and a page that shows them beside the paper's values.
+    (PNG, SVG) and a page that shows them beside the paper's values. Check a single cell on a laptop:
 
-        distpu reproduce table-2 --only dist-pu:fashion-mnist --seeds 1
+        distpu reproduce table-2 --only dist-pu:fashion-mnist --seeds 1 --fresh
     """
     from . import commands
 
-    commands.reproduce(name, only, seeds, jobs, data_root, results, runs)
+    commands.reproduce(name, only, seeds, jobs, data_root, results, runs, fresh, show)
 
 
 @app.command()

@@ -14,6 +14,7 @@ import numpy as np
 
 from . import bench, checkpoint, datasets
 from .estimator import load
+from .experiments import Experiment, Line
 from .folder import log_lines
 from .methods import METHODS
 from .metrics import METRICS
@@ -233,14 +234,14 @@ def compare(
     chosen = list(bench.ALL) if methods == "all" else [m.strip() for m in methods.split(",")]
     for method in chosen:
         bench.make(method, {})
-    rows = len(datasets.load(name, root).y)  # fetched once, before several processes want it
+    data = datasets.load(name, root)  # fetched once, before several processes want it
     protocol = {"labelled": labelled, "scenario": scenario, "prior": prior}
     tasks = [
         bench.Task(m, name, str(root) if root else None, folder / f"{m}-seed{seed}", seed, protocol, settings)
-        for m, settings in ((m, bench.settings_for(m, name, rows, preset)) for m in chosen)
+        for m, settings in ((m, bench.settings_for(m, name, len(data.y), preset)) for m in chosen)
         for seed in range(seeds)
     ]
-    jobs = min(len(tasks), jobs or bench.side_by_side())
+    jobs = min(len(tasks), jobs or bench.side_by_side([data]))
     groups: dict[str, list[bench.Result]] = {method: [] for method in chosen}
     failed: list[str] = []
     for number, (task, result) in enumerate(over_runs(bench.compare(tasks, jobs), len(tasks), "comparing", jobs), 1):
@@ -297,27 +298,50 @@ def reproduce(
     root: Path | None,
     results: Path,
     runs: Path,
+    fresh: bool,
+    show: bool,
 ) -> None:
+    from . import experiments
     from . import reproduce as experiment
-    from . import tables
 
+    if fresh and show:
+        raise ValueError("--fresh makes runs and --show makes none; give one of them")
     if name is None:
         _print_table(["name", "runs done", "what it is"], experiment.overview(results))
         print("\nmake what is missing, and write its table or figure:  distpu reproduce NAME")
         return
-    part, lines, failed = experiment.reproduce(name, only, seeds, jobs, root, results, runs)
-    for dataset in tables.datasets(part):
-        if part.show == "search":
-            rows = tables.found_by_search(part, lines, dataset)
-            print(f"\n{tables.DATASETS.get(dataset, dataset)}: on held-out PU rows, in percent")
-            _print_table(["method", "variant", "PU accuracy", "PU AUC", "seeds"], [row[:5] for row in rows])
-            continue
-        head, rows = tables.beside_rows(part, lines, dataset)
-        print(f"\n{tables.DATASETS.get(dataset, dataset)}: test metrics in percent, last epoch, mean ± deviation")
-        _print_table(head, rows, right=range(1, len(head)))
-    print(f"\ntables, figures and all metrics: {results / part.name}/README.md")
+    if fresh:
+        place = runs / "fresh"
+        shutil.rmtree(place, ignore_errors=True)
+        part, lines, failed = experiment.reproduce(name, only, seeds, jobs, root, place / "results", place)
+        kept = [line for line in experiments.known_lines(part, results) if line["seed"] in part.seeds]
+        _print_experiment(part, lines, "made now")
+        if kept:
+            _print_experiment(part, kept, f"kept in {results / part.name}")
+    else:
+        part, lines, failed = experiment.reproduce(name, only, seeds, jobs, root, results, runs, show)
+        _print_experiment(part, lines)
+    print(f"\ntables, figures and all metrics: {(place / 'results' if fresh else results) / part.name}/README.md")
     if failed:
         raise ValueError(f"{len(failed)} runs failed: {'; '.join(failed)}")
+
+
+def _print_experiment(part: Experiment, lines: list[Line], which: str = "") -> None:
+    from . import tables
+
+    note = f", {which}" if which else ""
+    for dataset in tables.datasets(part):
+        title = tables.DATASETS.get(dataset, dataset)
+        if part.show == "search":
+            rows = tables.found_by_search(part, lines, dataset)
+            print(f"\n{title}: on held-out PU rows, in percent{note}")
+            _print_table(["method", "variant", "PU accuracy", "PU AUC", "seeds"], [row[:5] for row in rows])
+            continue
+        head, rows = tables.beside_briefly(part, lines, dataset)
+        print(f"\n{title}: test metrics in percent, last epoch, mean ± deviation{note}")
+        _print_table(head, rows, right=range(1, len(head)))
+        if any(cell.endswith("*") for row in rows for cell in row):
+            print("* more than two standard errors from the paper's")
 
 
 # --------------------------------------------------------- methods and data

@@ -24,6 +24,7 @@ from .metrics import METRICS
 
 Line = dict[str, Any]
 FIGURES = ("epoch", "epochs", *METRICS, "pu_accuracy", "pu_auc")
+SHOWS = ("comparison", "ablation", "search", "prior-curves", "wrong-scores", "lines", "heatmap", "bound")
 HELD_OUT = 10  # one PU row in ten chooses the epoch of keep = "pu"
 FOLDS = 2  # of a search: each half of the PU rows judges what the other half taught
 
@@ -47,7 +48,7 @@ class Cell:
 class Experiment:
     name: str
     title: str
-    show: str  # which table or figure, see SHOWS in report order
+    show: str  # which table or figure: one of SHOWS
     seeds: list[int]
     keeps: list[str]
     cells: list[Cell]
@@ -119,6 +120,10 @@ def _experiment(name: str, table: dict[str, Any]) -> Experiment:
             cells += _varied(base, table.get("vary", {}))
     for cell in cells:
         make(cell.method, {"prior": 0.4, **cell.settings})  # refuses what the method does not know, before any run
+    if table["show"] not in SHOWS:
+        raise ValueError(
+            f"show = {table['show']!r} is not known{near(table['show'], SHOWS)} (one of {', '.join(SHOWS)})"
+        )
     seeds = table.get("seeds", 5)
     seeds = list(range(seeds)) if isinstance(seeds, int) else seeds
     known = {"title", "show", "seeds", "keeps", "cells", "settings", "vary"}
@@ -136,8 +141,12 @@ def _varied(base: Cell, vary: dict[str, list[Any]]) -> Iterator[Cell]:
                     prior = value
                 else:
                     settings[one] = value
-        parts = [base.variant, *(f"{k.split('+')[-1]}={v:g}" for k, v in zip(vary, values, strict=True))]
+        parts = [base.variant, *(f"{k.split('+')[-1]}={_text(v)}" for k, v in zip(vary, values, strict=True))]
         yield replace(base, settings=settings, variant=",".join(filter(None, parts)), prior=prior)
+
+
+def _text(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, (int, float)) and not isinstance(value, bool) else str(value)
 
 
 # -------------------------------------------------------------------- the runs
@@ -215,14 +224,22 @@ def _for_figures(folder: Path) -> Line:
 
 
 def known_lines(experiment: Experiment, results: Path) -> list[Line]:
-    """Lines of all results folders that fit a cell as it is now: the same run serves every experiment that wants it."""
+    """Lines of all results folders that fit a cell as it is now: the same run serves every experiment that wants it.
+
+    From its own folder it takes what fits; from others' only the seeds and kept epochs that it asks for.
+    """
     found = []
     for path in sorted(results.glob("*/*.jsonl"), key=lambda path: (path.parent.name == experiment.name, str(path))):
+        own = path.parent.name == experiment.name
         for line in read_log(path):
-            for cell in experiment.cells if "settings" in line else ():
-                if fits(experiment, cell, line):
-                    found.append(_as_in(experiment, cell, line))
+            if "settings" not in line or not (own or _asked(experiment, line)):
+                continue
+            found += [_as_in(experiment, cell, line) for cell in experiment.cells if fits(experiment, cell, line)]
     return merged(found)
+
+
+def _asked(experiment: Experiment, line: Line) -> bool:
+    return line["seed"] in experiment.seeds and line.get("keep") in ("last", *experiment.keeps)
 
 
 def _as_in(experiment: Experiment, cell: Cell, line: Line) -> Line:

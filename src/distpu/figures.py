@@ -75,14 +75,14 @@ def _over_a_setting(axes: Any, experiment: Experiment, lines: list[Line]) -> Non
     """Each metric over the values of one setting."""
     for axis, metrics in zip(axes, (METRICS[:3], METRICS[3:]), strict=True):
         for metric in metrics:
-            points = [(_value(cell), figure(lines, cell, metric)) for cell in experiment.cells]
+            points = [(_values(cell)[-1], figure(lines, cell, metric)) for cell in experiment.cells]
             known = [(at, found) for at, found in points if found]
             if known:
                 places = range(len(known))
                 spread = [0.0 if math.isnan(found.deviation) else found.deviation for _, found in known]
                 axis.errorbar(places, [found.mean for _, found in known], spread, marker="o", capsize=2,
                               label=HEADS[metric])  # fmt: skip
-                axis.set_xticks(places, [f"{at:g}" for at, _ in known])
+                axis.set_xticks(places, [at for at, _ in known])
         axis.set(xlabel=experiment.options.get("axis", "value"), ylabel="percent, test rows")
         axis.legend(frameon=False, fontsize=8)
 
@@ -90,7 +90,7 @@ def _over_a_setting(axes: Any, experiment: Experiment, lines: list[Line]) -> Non
 def _heatmap(axis: Any, experiment: Experiment, lines: list[Line]) -> None:
     """Accuracy over two settings."""
     pairs = {tuple(_values(cell)): figure(lines, cell, "accuracy") for cell in experiment.cells}
-    rows, columns = (sorted({pair[i] for pair in pairs}) for i in (0, 1))
+    rows, columns = (list(dict.fromkeys(pair[i] for pair in pairs)) for i in (0, 1))
     missing = math.nan
     values = np.array([[f.mean if (f := pairs.get((a, b))) else missing for b in columns] for a in rows])
     image = axis.imshow(values, cmap="viridis", aspect="auto", origin="lower")
@@ -99,8 +99,8 @@ def _heatmap(axis: Any, experiment: Experiment, lines: list[Line]) -> None:
             dark = values[i, j] < np.nanmean(values)
             axis.text(j, i, f"{values[i, j]:.1f}", ha="center", va="center", color="white" if dark else "black")
     names = experiment.options.get("axes", ["", ""])
-    axis.set_xticks(range(len(columns)), [f"{v:g}" for v in columns])
-    axis.set_yticks(range(len(rows)), [f"{v:g}" for v in rows])
+    axis.set_xticks(range(len(columns)), columns)
+    axis.set_yticks(range(len(rows)), rows)
     axis.set(ylabel=names[0], xlabel=names[1])
     axis.figure.colorbar(image, ax=axis, label="accuracy, percent")
 
@@ -141,12 +141,9 @@ def _of(lines: list[Line], cell: Cell) -> list[Line]:
     return [line for line in lines if cell_of(line) == cell.key and line["keep"] != "oracle"]
 
 
-def _values(cell: Cell) -> list[float]:
-    return [float(part.split("=")[1]) for part in cell.variant.split(",") if "=" in part]
-
-
-def _value(cell: Cell) -> float:
-    return _values(cell)[-1]
+def _values(cell: Cell) -> list[str]:
+    """Of the settings that vary, as its name has them."""
+    return [part.split("=")[1] for part in cell.variant.split(",") if "=" in part]
 
 
 FIGURES: dict[str, tuple[tuple[float, float], int, Draw]] = {  # size, panels, what draws them

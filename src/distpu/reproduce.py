@@ -13,19 +13,26 @@ from .progress import over_runs
 
 
 def reproduce(
-    name: str, only: str | None, seeds: int | None, jobs: int | None, root: Path | None, results: Path, runs: Path
+    name: str,
+    only: str | None,
+    seeds: int | None,
+    jobs: int | None,
+    root: Path | None,
+    results: Path,
+    runs: Path,
+    show: bool = False,
 ) -> tuple[Experiment, list[Line], list[str]]:
-    """The part that was asked for, its lines, and what failed."""
+    """The part that was asked for, its lines, and what failed. show: make no run."""
     whole = experiments.read(name)
     part = whole.chosen(only, seeds)
     folder = results / whole.name
     lines = experiments.known_lines(whole, results)
-    todo = experiments.missing(part, lines)
+    todo = [] if show else experiments.missing(part, lines)
     failed = []
     if todo:
-        for dataset in dict.fromkeys(run.cell.dataset for run in todo):
-            datasets.load(dataset, root)  # fetched once, before several processes want it
-        jobs = min(len(todo), jobs or bench.side_by_side())
+        names = dict.fromkeys(run.cell.dataset for run in todo)
+        data = [datasets.load(name, root) for name in names]  # fetched once, before several processes want it
+        jobs = min(len(todo), jobs or bench.side_by_side(data))
         for run, result, place in _made(part, todo, jobs, root, runs / whole.name):
             if isinstance(result, str):
                 failed.append(f"{run.name}: {result}")
@@ -33,6 +40,8 @@ def reproduce(
             new = experiments.lines_of(part, run, result, place)
             lines = experiments.merged([*lines, *new])
             experiments.write_lines(folder, lines)
+    if lines:
+        experiments.write_lines(folder, lines)  # also those that came with other files
     write(whole, lines, folder)
     return part, lines, failed
 

@@ -81,7 +81,8 @@ def best(figures: list[Figure | None]) -> tuple[set[int], set[int]]:
 
 
 def name_of(cell: Cell) -> str:
-    return f"{cell.label} {cell.variant}".strip() if cell.label != cell.variant else cell.label
+    """Label and variant; the label alone where it begins with the variant, as the ablation's "VIII (lab + ...)"."""
+    return cell.label if cell.label.startswith(cell.variant) else f"{cell.label} {cell.variant}"
 
 
 # --------------------------------------------------------------------- writing
@@ -213,6 +214,18 @@ def beside_rows(experiment: Experiment, lines: list[Line], dataset: str) -> tupl
             row += [f"{difference:+.2f}", {True: "yes", False: "no", None: "one seed"}[within]]
         rows.append(row)
     return head, rows
+
+
+def beside_briefly(experiment: Experiment, lines: list[Line], dataset: str) -> tuple[list[str], list[list[str]]]:
+    """The same for a terminal of 80 columns: a star at a difference beyond two standard errors."""
+    head, rows = beside_rows(experiment, lines, dataset)
+    starred = {"yes": "", "no": "*", "one seed": "", "": ""}
+    brief = []
+    for name, *row in rows:
+        groups = [row[at : at + 4] for at in range(0, len(row), 4)] if "in 2 SE" in head else [[cell] for cell in row]
+        cells = [[*group[:2], group[2] + starred[group[3]]] if len(group) == 4 else group for group in groups]
+        brief.append([name, *(cell.replace(" ± ", "±") for group in cells for cell in group)])
+    return [name for name in head if name != "in 2 SE"], brief
 
 
 def beside_published(experiment: Experiment, lines: list[Line], dataset: str) -> str:
