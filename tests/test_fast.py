@@ -12,7 +12,7 @@ from distpu import bench, checks, fast, nets
 from distpu.data import PUData
 from distpu.run import Run
 from distpu.stream import stream
-from distpu.train import Objective, Recipe, Risk, epochs
+from distpu.train import Objective, Recipe, Risk, Step, epochs
 from small import small
 
 CPU, CUDA = torch.device("cpu"), torch.device("cuda")
@@ -110,7 +110,7 @@ def test_a_step_sums_its_terms_over_an_epoch():
 
     data = PUData(torch.arange(6.0).view(6, 1), torch.tensor([1.0, 0, 0, 0, 0, 0]), 0.4)
     model, recipe = nn.Sequential(nn.Linear(1, 1), nn.Flatten(0)), Recipe(epochs=2, batch_size=2)
-    found = [epoch.terms for epoch in epochs(model, Two(), data, recipe, recipe.optimizer(model))]
+    found = [epoch.terms for epoch in epochs(Step(model, Two(), recipe.optimizer(model), CPU), data, recipe)]
     assert found == [{"row": 2.5, "progress": 0.0}, {"row": 2.5, "progress": 0.5}]
 
 

@@ -23,6 +23,7 @@ import torch
 from torch import Tensor, nn
 
 from .data import Batch
+from .train import Objective, Step
 
 T = TypeVar("T")
 PRECISIONS = ("auto", "float32", "bfloat16")
@@ -53,6 +54,12 @@ class Speed:
         if self.compile != "auto":
             return bool(self.compile)
         return device.type == "cuda" and work >= COMPILE_FROM and _can_compile()
+
+    def step(
+        self, model: nn.Module, objective: Objective, optimizer: torch.optim.Optimizer, device: torch.device
+    ) -> Step:
+        kind = Captured if self.capture and device.type == "cuda" else Step
+        return kind(model, objective, optimizer, device)
 
 
 def has_bfloat16(device: torch.device) -> bool:
@@ -111,45 +118,6 @@ def with_threads(work: Iterator[T], device: torch.device, work_per_batch: float)
         if item is done:
             return
         yield item  # type: ignore[misc]
-
-
-class Step:
-    """One training step, eager, and the sums of its terms."""
-
-    def __init__(self, model: nn.Module, objective: nn.Module, optimizer: torch.optim.Optimizer, device: torch.device):
-        self.model, self.objective, self.optimizer = model, objective, optimizer
-        self.progress = torch.zeros((), device=device)
-        self.sums = torch.zeros((), device=device)
-        self.count, self.names = 0, ()
-
-    def begin(self, progress: float, rate: float) -> None:
-        """A new epoch."""
-        self.progress.fill_(progress)
-        for group in self.optimizer.param_groups:
-            if isinstance(group["lr"], Tensor):  # a captured step reads it there
-                group["lr"].fill_(rate)
-            else:
-                group["lr"] = rate
-        self.sums.zero_()
-        self.count = 0
-
-    def __call__(self, batch: Batch) -> None:
-        self._train(batch)
-        self.count += 1
-
-    def means(self) -> dict[str, float]:
-        """Of the terms, over the epoch's steps: the one place where the host waits for the device."""
-        return dict(zip(self.names, (self.sums / self.count).tolist(), strict=True))
-
-    def _train(self, batch: Batch) -> None:
-        terms = self.objective(self.model, batch, self.progress)
-        values = torch.stack([*terms.values()])
-        self.optimizer.zero_grad()
-        values.sum().backward()
-        self.optimizer.step()
-        if self.sums.shape != values.shape:
-            self.sums, self.names = torch.zeros_like(values), tuple(terms)
-        self.sums += values.detach()
 
 
 class Captured(Step):

@@ -72,7 +72,8 @@ class Run:
             if isinstance(part, nets.Network):
                 part.in_compiled_code = compiled
         cost, saved = 0.0, -math.inf
-        trained = train.epochs(model, objective, self.data, recipe, optimizer, first, self.speed.capture)
+        step = self.speed.step(model, objective, optimizer, self.data.s.device)
+        trained = train.epochs(step, self.data, recipe, first)
         for epoch in fast.with_threads(trained, self.data.s.device, self._work * recipe.batch_size):
             self._refuse_nan(stage, epoch, model)
             self._log(stage, epoch, objective.scorer(model))

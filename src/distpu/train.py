@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from . import fast
 from .data import Batch, PUData
 
 
@@ -118,22 +117,51 @@ def paired(rows: Tensor, s: Tensor, recipe: Recipe) -> Tensor:
 SAMPLINGS = {"mixed": mixed, "stratified": stratified, "paired": paired}
 
 
-def epochs(
-    model: nn.Module,
-    objective: Objective,
-    data: PUData,
-    recipe: Recipe,
-    optimizer: torch.optim.Optimizer,
-    first: int = 0,
-    capture: str | bool = "auto",
-) -> Iterator[Epoch]:
+class Step:
+    """One training step, eager, and the sums of its terms."""
+
+    def __init__(self, model: nn.Module, objective: Objective, optimizer: torch.optim.Optimizer, device: torch.device):
+        self.model, self.objective, self.optimizer = model, objective, optimizer
+        self.progress = torch.zeros((), device=device)
+        self.sums = torch.zeros((), device=device)
+        self.count, self.names = 0, ()
+
+    def begin(self, progress: float, rate: float) -> None:
+        """A new epoch."""
+        self.model.train()
+        self.objective.train()
+        self.progress.fill_(progress)
+        for group in self.optimizer.param_groups:
+            if isinstance(group["lr"], Tensor):  # a captured step reads it there
+                group["lr"].fill_(rate)
+            else:
+                group["lr"] = rate
+        self.sums.zero_()
+        self.count = 0
+
+    def __call__(self, batch: Batch) -> None:
+        self._train(batch)
+        self.count += 1
+
+    def means(self) -> dict[str, float]:
+        """Of the terms, over the epoch's steps: the one place where the host waits for the device."""
+        return dict(zip(self.names, (self.sums / self.count).tolist(), strict=True))
+
+    def _train(self, batch: Batch) -> None:
+        terms = self.objective(self.model, batch, self.progress)
+        values = torch.stack([*terms.values()])
+        self.optimizer.zero_grad()
+        values.sum().backward()
+        self.optimizer.step()
+        if self.sums.shape != values.shape:
+            self.sums, self.names = torch.zeros_like(values), tuple(terms)
+        self.sums += values.detach()
+
+
+def epochs(step: Step, data: PUData, recipe: Recipe, first: int = 0) -> Iterator[Epoch]:
     """Train; hand the caller each epoch as it ends. The caller's for-body is what other loops call callbacks."""
-    device = data.s.device
-    step = (fast.Captured if capture and device.type == "cuda" else fast.Step)(model, objective, optimizer, device)
     for number in range(first, recipe.epochs):
-        model.train()
-        objective.train()
         step.begin(number / recipe.epochs, recipe.rate(number))
-        for batch in data.batches(objective.batches(data.s, recipe)):
+        for batch in data.batches(step.objective.batches(data.s, recipe)):
             step(batch)
         yield Epoch(number, recipe.epochs, recipe.rate(number), step.means())
