@@ -12,7 +12,6 @@ MAY_IMPORT = {  # module -> distpu modules it may import; within functions too
     "stream": set(),
     "data": {"stream"},
     "nets": {"stream"},
-    "fast": {"data"},
     "download": set(),
     "datasets": {"download"},
     "metrics": set(),
@@ -22,7 +21,8 @@ MAY_IMPORT = {  # module -> distpu modules it may import; within functions too
     "checkpoint": set(),
     "parts": {"data"},
     "calibration": {"data", "parts"},
-    "train": {"data", "fast"},
+    "train": {"data"},
+    "fast": {"data", "train"},
     "folder": {"checkpoint"},
     "progress": {"train"},
     "run": {"checkpoint", "fast", "folder", "nets", "train", "data"},
@@ -50,7 +50,7 @@ MAY_IMPORT = {  # module -> distpu modules it may import; within functions too
     "figures": {"experiments", "metrics", "plots", "tables"},
     "reproduce": {"bench", "checkpoint", "datasets", "experiments", "figures", "progress", "tables"},
     "commands": {"bench", "checkpoint", "datasets", "estimator", "folder", "methods", "metrics", "plots", "progress"}
-    | {"reproduce", "tables"},
+    | {"experiments", "reproduce", "tables"},
     "cli": {"commands", "datasets"},
 }
 
