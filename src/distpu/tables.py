@@ -192,45 +192,45 @@ def table_csv(experiment: Experiment, lines: list[Line]) -> str:
     return out.getvalue()
 
 
-def beside_rows(experiment: Experiment, lines: list[Line], dataset: str) -> tuple[list[str], list[list[str]]]:
-    """Head and rows: accuracy and AUC, beside the paper's where it has them."""
+def difference(ours: Figure | None, published: list[float] | None, star: str) -> str:
+    """Signed, with a star where the paper's value lies beyond two standard errors; empty where one is missing."""
+    if ours is None or published is None:
+        return ""
+    value, within = versus(ours, published)
+    return f"{value:+.2f}{star if within is False else ''}"
+
+
+def beside_briefly(experiment: Experiment, lines: list[Line], dataset: str) -> tuple[list[str], list[list[str]]]:
+    """Head and rows for a terminal of 80 columns: accuracy and AUC, beside the paper's where it has them."""
     cells = [cell for cell in experiment.cells if cell.dataset == dataset]
     told = any(cell.published for cell in cells)
     head, rows = [""], []
     for metric in ("accuracy", "auc"):
-        head += [f"{HEADS[metric]}, ours", *(["paper", "diff.", "in 2 SE"] if told else [])]
+        head += [f"{HEADS[metric]}, ours", *(["paper", "diff."] if told else [])]
     for cell in cells:
         row = [name_of(cell)]
         for metric in ("accuracy", "auc"):
             found, published = figure(lines, cell, metric), cell.published.get(metric)
-            row.append(str(found) if found else "-")
-            if not told:
-                continue
-            row.append(f"{published[0]:.2f} ± {published[1]:.2f}" if published else "-")
-            if found is None or published is None:
-                row += ["", ""]
-                continue
-            difference, within = versus(found, published)
-            row += [f"{difference:+.2f}", {True: "yes", False: "no", None: "one seed"}[within]]
+            row.append(str(found or "-").replace(" ", ""))
+            if told:
+                row += ["{:.2f}±{:.2f}".format(*published) if published else "-", difference(found, published, "*")]
         rows.append(row)
     return head, rows
 
 
-def beside_briefly(experiment: Experiment, lines: list[Line], dataset: str) -> tuple[list[str], list[list[str]]]:
-    """The same for a terminal of 80 columns: a star at a difference beyond two standard errors."""
-    head, rows = beside_rows(experiment, lines, dataset)
-    starred = {"yes": "", "no": "*", "one seed": "", "": ""}
-    brief = []
-    for name, *row in rows:
-        groups = [row[at : at + 4] for at in range(0, len(row), 4)] if "in 2 SE" in head else [[cell] for cell in row]
-        cells = [[*group[:2], group[2] + starred[group[3]]] if len(group) == 4 else group for group in groups]
-        brief.append([name, *(cell.replace(" ± ", "±") for group in cells for cell in group)])
-    return [name for name in head if name != "in 2 SE"], brief
-
-
 def beside_published(experiment: Experiment, lines: list[Line], dataset: str) -> str:
-    cells = [cell for cell in experiment.cells if cell.dataset == dataset]
-    return markdown_table(*beside_rows(experiment, lines, dataset)) if any(cell.published for cell in cells) else ""
+    """All metrics of the paper, and our difference from each."""
+    rows = []
+    for cell in experiment.cells:
+        if cell.dataset == dataset and cell.published:
+            row = [name_of(cell)]
+            for metric in METRICS:
+                published = cell.published.get(metric)
+                told = "{:.2f} ± {:.2f}".format(*published) if published else "-"
+                found = difference(figure(lines, cell, metric), published, "†")
+                row.append(f"{told} ({found})" if found else told)
+            rows.append(row)
+    return markdown_table(["", *HEADS.values()], rows) if rows else ""
 
 
 def by_keep(experiment: Experiment, lines: list[Line], dataset: str) -> str:
@@ -241,7 +241,7 @@ def by_keep(experiment: Experiment, lines: list[Line], dataset: str) -> str:
         found = [figure(lines, cell, "accuracy", keep) for keep in KEEPS]
         if any(found[1:]):
             rows.append([name_of(cell), *(str(f) if f else "-" for f in found)])
-    return markdown_table(["accuracy", *(KEEPS[keep] for keep in KEEPS)], rows) if rows else ""
+    return markdown_table(["", *KEEPS.values()], rows) if rows else ""
 
 
 def machines(lines: list[Line]) -> str:
@@ -280,10 +280,12 @@ def page(experiment: Experiment, lines: list[Line], figures: list[str]) -> str:
     if experiment.options.get("against"):
         notes += f" ✓ (✗): {experiment.options['against']} is significantly better (worse), paired t-test, 95 %."
     text += ["## Ours, last epoch", "", notes, "", table_markdown(experiment, lines)]
-    for title, part in (("Beside the paper", beside_published), ("Which epoch", by_keep)):
+    paper = "The paper's values, in brackets ours less them; † where more than two standard errors lie between them."
+    epoch = "Accuracy. What other choices of the epoch would have given."
+    for title, what, part in (("Beside the paper", paper, beside_published), ("Which epoch", epoch, by_keep)):
         tables = [(dataset, part(experiment, lines, dataset)) for dataset in datasets(experiment)]
         if any(table for _, table in tables):
-            text += [f"## {title}", ""]
+            text += [f"## {title}", "", what, ""]
             for dataset, table in tables:
                 if table and any(line["dataset"] == dataset for line in lines):
                     text += [f"### {DATASETS.get(dataset, dataset)}", "", table]
