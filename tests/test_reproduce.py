@@ -317,7 +317,8 @@ def line(cell, seed=0, **more):
 
 
 @pytest.mark.parametrize(
-    "name", ["figure-1", "figure-3", "figure-4", "figure-5", "figure-6", "prior-sensitivity", "bound"]
+    "name",
+    ["figure-1", "figure-3", "figure-4", "figure-5", "figure-6", "prior-sensitivity", "prior-fashion-mnist", "bound"],
 )
 def test_every_figure_can_be_drawn(name, tmp_path):
     experiment = experiments.read(str(REPOSITORY / f"{name}.toml"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -72,18 +73,23 @@ def _wrong_scores(axes: Any, experiment: Experiment, lines: list[Line]) -> None:
 
 
 def _over_a_setting(axes: Any, experiment: Experiment, lines: list[Line]) -> None:
-    """Each metric over the values of one setting."""
-    for axis, metrics in zip(axes, (METRICS[:3], METRICS[3:]), strict=True):
-        for metric in metrics:
-            points = [(_values(cell)[-1], figure(lines, cell, metric)) for cell in experiment.cells]
-            known = [(at, found) for at, found in points if found]
+    """Over the values of one setting: of one method all metrics; of several accuracy and AUC, a line for each."""
+    methods: dict[str, list[Cell]] = {}
+    for cell in experiment.cells:
+        methods.setdefault(cell.label, []).append(cell)
+    panels = (("accuracy",), ("auc",)) if len(methods) > 1 else (METRICS[:3], METRICS[3:])
+    for axis, metrics in zip(axes, panels, strict=True):
+        ticks = [_values(cell)[-1] for cell in next(iter(methods.values()))]
+        for (label, cells), metric in itertools.product(methods.items(), metrics):
+            points = [(place, figure(lines, cell, metric)) for place, cell in enumerate(cells)]
+            known = [(place, found) for place, found in points if found]
             if known:
-                places = range(len(known))
                 spread = [0.0 if math.isnan(found.deviation) else found.deviation for _, found in known]
-                axis.errorbar(places, [found.mean for _, found in known], spread, marker="o", capsize=2,
-                              label=HEADS[metric])  # fmt: skip
-                axis.set_xticks(places, [at for at, _ in known])
-        axis.set(xlabel=experiment.options.get("axis", "value"), ylabel="percent, test rows")
+                axis.errorbar([place for place, _ in known], [found.mean for _, found in known], spread, marker="o",
+                              capsize=2, label=label if len(methods) > 1 else HEADS[metric])  # fmt: skip
+        axis.set_xticks(range(len(ticks)), ticks)
+        what = f"{HEADS[metrics[0]]}, " if len(metrics) == 1 else ""
+        axis.set(xlabel=experiment.options.get("axis", "value"), ylabel=f"{what}percent, test rows")
         axis.legend(frameon=False, fontsize=8)
 
 
