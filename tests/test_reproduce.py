@@ -182,6 +182,14 @@ def test_of_anothers_runs_it_takes_the_seeds_and_epochs_it_asks_for(made, tmp_pa
     assert {run.seed for run in experiments.missing(experiment, lines)} == {7}
 
 
+def test_a_method_that_chooses_its_epoch_by_itself_gets_no_second_run(tmp_path):
+    for held_out, runs in ((0.1, 2), (0.0, 4)):
+        text = TINY.replace('"naive"', '"vpu"').replace("epochs = 2", f"epochs = 2, held_out = {held_out}")
+        (tmp_path / "vpu.toml").write_text(text)
+        experiment = experiments.read(str(tmp_path / "vpu.toml"))
+        assert len([run for run in experiments.wanted(experiment) if run.cell.method == "vpu"]) == runs
+
+
 def test_a_changed_setting_is_made_again(tmp_path):
     short = TINY.replace('keeps = ["last", "oracle", "pu"]', "").replace("seeds = 2", "seeds = 1")
     for epochs in (1, 2, 1):

@@ -173,8 +173,14 @@ def wanted(experiment: Experiment) -> list[Wanted]:
         for kind in kinds
         for seed in experiment.seeds
         for cell in experiment.cells
-        if not (kind and cell.method == "pn")  # the ceiling has true labels: nothing to choose without negatives
+        # the ceiling has true labels: nothing to choose without negatives; and VPU may choose its epoch so by itself
+        if not (kind and (cell.method == "pn" or keeps(cell) == "pu"))
     ]
+
+
+def keeps(cell: Cell) -> str:
+    """Which epoch the method itself ends with."""
+    return getattr(make(cell.method, {"prior": 0.4, **cell.settings}), "keeps", "last")
 
 
 def task(experiment: Experiment, run: Wanted, root: str | None, folder: Path) -> Task:
@@ -286,13 +292,12 @@ def _whole(method: str, settings: dict[str, Any]) -> dict[str, Any]:
 
 def missing(experiment: Experiment, lines: list[Line]) -> list[Wanted]:
     done = {identity(line) for line in lines}
-    own = {cell.key: make(cell.method, {"prior": 0.4, **cell.settings}) for cell in experiment.cells}
-
-    def finished(run: Wanted) -> bool:
-        keep = "pu" if run.held_out else getattr(own[run.cell.key], "keeps", "last")
-        return (*run.cell.key, keep, run.seed) in done
-
-    return [run for run in wanted(experiment) if not finished(run)]
+    own = {cell.key: keeps(cell) for cell in experiment.cells}
+    return [
+        run
+        for run in wanted(experiment)
+        if (*run.cell.key, "pu" if run.held_out else own[run.cell.key], run.seed) not in done
+    ]
 
 
 def write_lines(results: Path, lines: list[Line]) -> None:
