@@ -1,11 +1,13 @@
-"""The guides run as they are written."""
+"""The guides run as they are written, and the README has the results as they are."""
 
 import re
 from pathlib import Path
 
 import numpy as np
 
-from distpu import METHODS
+from distpu import METHODS, experiments, tables
+from distpu.folder import read_log
+from distpu.metrics import METRICS
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -33,3 +35,28 @@ def test_the_guide_to_a_new_method_to_the_letter(toy, tmp_path, monkeypatch):
     assert (classifier.predict(X) == y)[s == 0].mean() > 0.6
     assert classifier.get_params()["power"] == 1.0
     np.testing.assert_array_equal(BiasedCE(**classifier.get_params()).fit(X, s).predict(X), classifier.predict(X))
+
+
+def test_the_readme_has_the_results_as_they_are():
+    """Its two tables beside the lines that they come from."""
+    root = DOCS.parent
+    experiment = experiments.read(str(root / "experiments/table-2.toml"))
+    lines = [line for line in read_log(root / "results/table-2/runs.jsonl") if line["keep"] == "last"]
+    readme = (root / "README.md").read_text().splitlines()
+
+    def shown(cell, metric):
+        return str(tables.figure(lines, cell, metric))
+
+    for cell in experiment.cells:
+        if cell.dataset == "fashion-mnist":
+            row = next(line for line in readme if line.startswith(f"| {cell.label} |") and "±" in line)
+            told = [
+                f"{mean:.2f} ± {spread:.2f}" for mean, spread in (cell.published["accuracy"], cell.published["auc"])
+            ]
+            assert row.split(" | ")[1:4] == [shown(cell, "accuracy"), told[0], shown(cell, "auc")]
+            assert row.endswith(f"| {told[1]} |")
+        if cell.method == "dist-pu" and any(line["dataset"] == cell.dataset for line in lines):
+            name = {"cifar-10": "CIFAR-10", "fashion-mnist": "Fashion-MNIST"}[cell.dataset]
+            ours = next(line for line in readme if line.startswith(f"| {name}, ours |"))
+            for metric in METRICS:
+                assert shown(cell, metric).split(" ")[0] in ours
