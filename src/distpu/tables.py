@@ -81,7 +81,7 @@ def best(figures: list[Figure | None]) -> tuple[set[int], set[int]]:
 
 
 def name_of(cell: Cell) -> str:
-    """Label and variant; the label alone where it begins with the variant, as the ablation's "VIII (lab + ...)"."""
+    """Label and variant; the label alone where it begins with the variant, as the ablation's "VIII lab+ent+mix"."""
     return cell.label if cell.label.startswith(cell.variant) else f"{cell.label} {cell.variant}"
 
 
