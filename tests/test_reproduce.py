@@ -5,6 +5,7 @@ import math
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -115,6 +116,17 @@ def test_show_makes_no_run(tmp_path):
     assert "**Missing:** 8 runs" in (tmp_path / "results/tiny/README.md").read_text()
     asked = CliRunner().invoke(app, ["reproduce", "tiny", "--show", "--fresh"])
     assert "give one of them" in str(asked.exception)
+
+
+@pytest.mark.parametrize("gpu", [False, True])
+def test_hours_on_a_cpu_are_announced(gpu, monkeypatch, capsys):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: gpu)
+    small, large = (SimpleNamespace(name=name, x=np.zeros((1, *shape))) for name, shape in
+                    (("digits", (1, 8, 8)), ("cifar-10", (3, 32, 32))))  # fmt: skip
+    reproduce._warn_of_hours([small])
+    assert capsys.readouterr().err == ""
+    reproduce._warn_of_hours([small, large])
+    assert ("a run on cifar-10 takes hours" in capsys.readouterr().err) == (not gpu)
 
 
 def test_a_killed_command_goes_on(tmp_path):

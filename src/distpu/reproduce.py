@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from . import bench, checkpoint, datasets, experiments, figures, tables
+from . import bench, checkpoint, datasets, experiments, figures, nets, tables
 from .experiments import Experiment, Line, Wanted
 from .progress import over_runs
 
@@ -32,6 +32,7 @@ def reproduce(
     if todo:
         names = dict.fromkeys(run.cell.dataset for run in todo)
         data = [datasets.load(name, root) for name in names]  # fetched once, before several processes want it
+        _warn_of_hours(data)
         jobs = min(len(todo), jobs or bench.side_by_side(data))
         for run, result, place in _made(part, todo, jobs, root, runs / whole.name):
             if isinstance(result, str):
@@ -44,6 +45,15 @@ def reproduce(
         experiments.write_lines(folder, lines)  # also those that came with other files
     write(whole, lines, folder)
     return part, lines, failed
+
+
+def _warn_of_hours(data: list[datasets.Dataset]) -> None:
+    import torch
+
+    large = [one.name for one in data if nets.auto_network(one.x.shape[1:]) != "mlp"]
+    if large and not torch.cuda.is_available():
+        names = " and ".join(large)
+        print(f"without a GPU a run on {names} takes hours; --only leaves data sets out", file=sys.stderr)
 
 
 def _made(
