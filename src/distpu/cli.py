@@ -14,7 +14,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions
 
 Jobs = Annotated[
     int | None,
-    typer.Option(metavar="N", min=1, help="Runs side by side. If absent: one per core; on a GPU 1, or 5 MLPs with MPS."),
+    typer.Option(metavar="N", min=1, help="Runs at a time. If absent: one per core; on a GPU 1, or 5 MLPs by MPS."),
 ]
 DataRoot = Annotated[
     Path | None, typer.Option(metavar="DIR", help="Folder with the data sets (else $DISTPU_DATA, then the cache).")
