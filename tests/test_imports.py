@@ -48,7 +48,7 @@ MAY_IMPORT = {  # module -> distpu modules it may import; within functions too
     "experiments": {"bench", "checkpoint", "folder", "metrics"},
     "tables": {"experiments", "metrics"},
     "figures": {"experiments", "metrics", "plots", "tables"},
-    "reproduce": {"bench", "checkpoint", "datasets", "experiments", "figures", "nets", "progress", "tables"},
+    "reproduce": {"bench", "checkpoint", "datasets", "experiments", "figures", "progress", "tables"},
     "commands": {"bench", "checkpoint", "datasets", "estimator", "folder", "methods", "metrics", "plots", "progress"}
     | {"experiments", "reproduce", "tables"},
     "cli": {"commands", "datasets"},

@@ -406,6 +406,9 @@ def test_a_grid_sets_what_it_names():
         (('method = "naive"', 'method = "naiv"'), "method 'naiv' is not known; did you mean 'naive'?"),
         (("seeds = 2", "seeds = "), "is not valid TOML"),
         (('"comparison"', '"comparisons"'), "show = 'comparisons' is not known; did you mean 'comparison'?"),
+        (('"oracle"', '"orakle"'), "keeps = 'orakle' is not known; did you mean 'oracle'?"),
+        (("seeds = 2", "seeds = 0"), "seeds = 0 must be a number from 1 on"),
+        (("seeds = 2", 'seeds = "2"'), "seeds = '2' must be a number from 1 on"),
     ],
 )
 def test_a_wrong_file_is_told_what_is_wrong(change, message, tmp_path):

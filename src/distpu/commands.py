@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from . import bench, checkpoint, datasets
+from . import bench, checkpoint, datasets, experiments, tables
 from .estimator import load
-from .experiments import Experiment, Line
 from .folder import log_lines
 from .methods import METHODS
 from .metrics import METRICS
@@ -280,8 +279,7 @@ def _print_comparison(groups: dict[str, list[bench.Result]]) -> None:
 def _write_comparison(folder: Path, groups: dict[str, list[bench.Result]]) -> None:
     """table.md for reading, runs.jsonl for everything else."""
     columns = (*METRICS, "prior", "seconds")
-    lines = [["method", *columns], ["---"] * 9, *_comparison_rows(groups, columns)]
-    text = "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    text = tables.markdown_table(["method", *columns], _comparison_rows(groups, columns))
     checkpoint.write(folder / "table.md", text.encode())
     rows = [result for results in groups.values() for result in results]
     checkpoint.write(folder / "runs.jsonl", log_lines(rows).encode())
@@ -301,41 +299,43 @@ def reproduce(
     fresh: bool,
     show: bool,
 ) -> None:
-    from . import experiments
-    from . import reproduce as experiment
+    from . import reproduce as made
 
     if fresh and show:
         raise ValueError("--fresh makes runs and --show makes none; give one of them")
     if name is None:
-        _print_table(["name", "runs done", "what it is"], experiment.overview(results))
+        _print_table(["name", "runs done", "what it is"], made.overview(results))
         print("\nmake what is missing, and write its table or figure:  distpu reproduce NAME")
         return
-    if fresh:
-        place = runs / "fresh"
-        shutil.rmtree(place, ignore_errors=True)
-        part, lines, failed = experiment.reproduce(name, only, seeds, jobs, root, place / "results", place)
-        kept = [line for line in experiments.known_lines(part, results) if line["seed"] in part.seeds]
+    whole = experiments.read(name)
+    part, place = whole.chosen(only, seeds), results
+    failed: list[str] = []
+    if show:
+        _print_experiment(part, made.show(whole, results))
+    elif fresh:
+        place = runs / "fresh/results"
+        shutil.rmtree(runs / "fresh", ignore_errors=True)
+        lines, failed = made.reproduce(whole, part, jobs, root, place, runs / "fresh")
         _print_experiment(part, lines, "made now")
+        kept = [line for line in experiments.known_lines(part, results) if line["seed"] in part.seeds]
         if kept:
             _print_experiment(part, kept, f"kept in {results / part.name}")
     else:
-        part, lines, failed = experiment.reproduce(name, only, seeds, jobs, root, results, runs, show)
+        lines, failed = made.reproduce(whole, part, jobs, root, results, runs)
         _print_experiment(part, lines)
-    print(f"\ntables, figures and all metrics: {(place / 'results' if fresh else results) / part.name}/README.md")
+    print(f"\ntables, figures and all metrics: {place / part.name}/README.md")
     if failed:
         raise ValueError(f"{len(failed)} runs failed: {'; '.join(failed)}")
 
 
-def _print_experiment(part: Experiment, lines: list[Line], which: str = "") -> None:
-    from . import tables
-
+def _print_experiment(part: experiments.Experiment, lines: list[experiments.Line], which: str = "") -> None:
     note = f", {which}" if which else ""
     for dataset in tables.datasets(part):
         title = tables.DATASETS.get(dataset, dataset)
         if part.show == "search":
             rows = tables.found_by_search(part, lines, dataset)
             print(f"\n{title}: on held-out PU rows, in percent{note}")
-            _print_table(["method", "variant", "PU accuracy", "PU AUC", "seeds"], [row[:5] for row in rows])
+            _print_table(tables.SEARCH_HEAD[:-1], [row[:-1] for row in rows])
             continue
         head, rows = tables.beside_briefly(part, lines, dataset)
         print(f"\n{title}: test metrics in percent, last epoch, mean ± deviation{note}")

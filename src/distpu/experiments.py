@@ -23,8 +23,13 @@ from .folder import log_lines, read_log
 from .metrics import METRICS
 
 Line = dict[str, Any]
-FIGURES = ("epoch", "epochs", *METRICS, "pu_accuracy", "pu_auc")
+NUMBERS = ("epoch", "epochs", *METRICS, "pu_accuracy", "pu_auc")  # of a kept epoch
 SHOWS = ("comparison", "ablation", "search", "prior-curves", "wrong-scores", "lines", "heatmap", "bound")
+KEEPS = {
+    "last": "last epoch",
+    "pu": "epoch chosen on held-out PU rows",
+    "oracle": "best epoch on the test rows (what public codes print; uses test labels)",
+}
 HELD_OUT = 10  # one PU row in ten chooses the epoch of keep = "pu"
 FOLDS = 2  # of a search: each half of the PU rows judges what the other half taught
 
@@ -119,16 +124,23 @@ def _experiment(name: str, table: dict[str, Any]) -> Experiment:
                         entry.get("prior", "true"), published)  # fmt: skip
             cells += _varied(base, table.get("vary", {}))
     for cell in cells:
-        make(cell.method, {"prior": 0.4, **cell.settings})  # refuses what the method does not know, before any run
-    if table["show"] not in SHOWS:
-        raise ValueError(
-            f"show = {table['show']!r} is not known{near(table['show'], SHOWS)} (one of {', '.join(SHOWS)})"
-        )
-    seeds = table.get("seeds", 5)
-    seeds = list(range(seeds)) if isinstance(seeds, int) else seeds
+        keeps(cell)  # refuses what the method does not know, before any run
+    show, kept = table["show"], table.get("keeps", ["last"])
+    for what, value, allowed in (("show", show, SHOWS), *(("keeps", keep, [*KEEPS]) for keep in kept)):
+        if value not in allowed:
+            raise ValueError(
+                f"{what} = {value!r} is not known{near(str(value), allowed)} (one of {', '.join(allowed)})"
+            )
     known = {"title", "show", "seeds", "keeps", "cells", "settings", "vary"}
     options = {key: value for key, value in table.items() if key not in known}
-    return Experiment(name, table["title"], table["show"], seeds, table.get("keeps", ["last"]), cells, options)
+    return Experiment(name, table["title"], show, _seeds(table.get("seeds", 5)), kept, cells, options)
+
+
+def _seeds(told: Any) -> list[int]:
+    seeds = list(range(told)) if isinstance(told, int) else told
+    if not isinstance(seeds, list) or not seeds or not all(isinstance(seed, int) and seed >= 0 for seed in seeds):
+        raise ValueError(f"seeds = {told!r} must be a number from 1 on, or a list of seeds such as [0, 1, 2]")
+    return seeds
 
 
 def _varied(base: Cell, vary: dict[str, list[Any]]) -> Iterator[Cell]:
@@ -204,11 +216,11 @@ def lines_of(experiment: Experiment, run: Wanted, result: Result, folder: Path) 
     if run.cell.variant:
         head["variant"] = run.cell.variant
     head["seed"] = run.seed
-    tail = {key: value for key, value in result.items() if key not in (*head, *FIGURES, "oracle", "keep")}
+    tail = {key: value for key, value in result.items() if key not in (*head, *NUMBERS, "oracle", "keep")}
     lines = []
     for kept in (result, {"keep": "oracle", **result["oracle"]} if "oracle" in result else None):
         if kept:
-            figures = {name: kept[name] for name in FIGURES if name in kept}
+            figures = {name: kept[name] for name in NUMBERS if name in kept}
             lines.append({**head, "keep": kept["keep"], **figures, **tail})
     if "accuracy" in result and not run.held_out:
         lines[0] |= _for_figures(folder)

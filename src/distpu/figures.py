@@ -131,11 +131,10 @@ def _bound(axes: Any, experiment: Experiment, lines: list[Line]) -> None:
     """The gap of the bound (R_lab = 0) over the sample sizes; the paper's own sizes are marked."""
     told = {key: experiment.options[key] for key in ("prior", "vc", "delta")}
     sizes = np.logspace(1, 8, 200)
-    for axis, which in zip(axes, ("labelled", "unlabelled"), strict=True):
-        for other in experiment.options[f"n_{'unlabelled' if which == 'labelled' else 'labelled'}"]:
-            n = {f"n_{which}": sizes, f"n_{'unlabelled' if which == 'labelled' else 'labelled'}": other}
-            kind = "unlabelled" if which == "labelled" else "labelled"
-            axis.loglog(sizes, bound(0.0, **n, **told), label=f"{other:,} {kind}")
+    for axis, which, other in zip(axes, ("labelled", "unlabelled"), ("unlabelled", "labelled"), strict=True):
+        for size in experiment.options[f"n_{other}"]:
+            gap = bound(0.0, **{f"n_{which}": sizes, f"n_{other}": size}, **told)
+            axis.loglog(sizes, gap, label=f"{size:,} {other}")
         for mark in experiment.options[f"n_{which}"]:
             axis.axvline(mark, color="black", linewidth=0.6, linestyle=":")
         axis.axhline(1, color="black", linewidth=0.8, linestyle="--")

@@ -7,27 +7,17 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from . import bench, checkpoint, datasets, experiments, figures, nets, tables
+from . import bench, checkpoint, datasets, experiments, figures, tables
 from .experiments import Experiment, Line, Wanted
 from .progress import over_runs
 
 
 def reproduce(
-    name: str,
-    only: str | None,
-    seeds: int | None,
-    jobs: int | None,
-    root: Path | None,
-    results: Path,
-    runs: Path,
-    show: bool = False,
-) -> tuple[Experiment, list[Line], list[str]]:
-    """The part that was asked for, its lines, and what failed. show: make no run."""
-    whole = experiments.read(name)
-    part = whole.chosen(only, seeds)
-    folder = results / whole.name
+    whole: Experiment, part: Experiment, jobs: int | None, root: Path | None, results: Path, runs: Path
+) -> tuple[list[Line], list[str]]:
+    """Make what is missing of the part, and write the whole's results: its lines, and what failed."""
     lines = experiments.known_lines(whole, results)
-    todo = [] if show else experiments.missing(part, lines)
+    todo = experiments.missing(part, lines)
     failed = []
     if todo:
         names = dict.fromkeys(run.cell.dataset for run in todo)
@@ -38,19 +28,23 @@ def reproduce(
             if isinstance(result, str):
                 failed.append(f"{run.name}: {result}")
                 continue
-            new = experiments.lines_of(part, run, result, place)
-            lines = experiments.merged([*lines, *new])
-            experiments.write_lines(folder, lines)
-    if lines:
-        experiments.write_lines(folder, lines)  # also those that came with other files
-    write(whole, lines, folder)
-    return part, lines, failed
+            lines = experiments.merged([*lines, *experiments.lines_of(part, run, result, place)])
+            experiments.write_lines(results / whole.name, lines)  # now: what comes may be killed
+    write(whole, lines, results / whole.name)
+    return lines, failed
+
+
+def show(whole: Experiment, results: Path) -> list[Line]:
+    """Write the results of the lines there are."""
+    lines = experiments.known_lines(whole, results)
+    write(whole, lines, results / whole.name)
+    return lines
 
 
 def _warn_of_hours(data: list[datasets.Dataset]) -> None:
     import torch
 
-    large = [one.name for one in data if nets.auto_network(one.x.shape[1:]) != "mlp"]
+    large = [one.name for one in data if not bench.small(one)]
     if large and not torch.cuda.is_available():
         names = " and ".join(large)
         print(f"without a GPU a run on {names} takes hours; --only leaves data sets out", file=sys.stderr)
@@ -79,8 +73,10 @@ def _words(seconds: float) -> str:
 
 
 def write(experiment: Experiment, lines: list[Line], folder: Path) -> None:
-    """Everything in the results folder that is made from the lines."""
+    """The results folder: the lines, also those that came with other files, and all that is made from them."""
     folder.mkdir(parents=True, exist_ok=True)
+    if lines:
+        experiments.write_lines(folder, lines)
     drawn = figures.draw(experiment, lines, folder)
     if experiment.cells and experiment.show != "search":
         checkpoint.write(folder / "table.md", tables.table_markdown(experiment, lines).encode())

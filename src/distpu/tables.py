@@ -5,20 +5,17 @@ from __future__ import annotations
 import csv
 import io
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from .experiments import Cell, Experiment, Line, cell_of, missing
+from .experiments import KEEPS, Cell, Experiment, Line, cell_of, missing
 from .metrics import METRICS
 
 HEADS = {"accuracy": "ACC", "precision": "Prec.", "recall": "Rec.", "f1": "F1", "auc": "AUC", "ap": "AP"}
 DATASETS = {"fashion-mnist": "F-MNIST", "cifar-10": "CIFAR-10", "alzheimer": "Alzheimer", "digits": "digits"}
-KEEPS = {
-    "last": "last epoch",
-    "pu": "epoch chosen on held-out PU rows",
-    "oracle": "best epoch on the test rows (what public codes print; uses test labels)",
-}
+SEARCH_HEAD = ["method", "variant", "PU accuracy", "PU AUC", "seeds", "settings"]
 PUBLISHED_SEEDS = 5
 
 
@@ -131,11 +128,10 @@ def found_by_search(experiment: Experiment, lines: list[Line], dataset: str) -> 
 
 
 def search_markdown(experiment: Experiment, lines: list[Line]) -> str:
-    head = ["method", "variant", "PU accuracy", "PU AUC", "seeds", "settings"]
     parts = []
     for dataset in datasets(experiment):
         parts.append(f"### {DATASETS.get(dataset, dataset)}\n")
-        parts.append(markdown_table(head, found_by_search(experiment, lines, dataset)))
+        parts.append(markdown_table(SEARCH_HEAD, found_by_search(experiment, lines, dataset)))
     return "\n".join(parts)
 
 
@@ -143,7 +139,7 @@ def datasets(experiment: Experiment) -> list[str]:
     return list(dict.fromkeys(cell.dataset for cell in experiment.cells))
 
 
-def markdown_table(head: list[str], rows: list[list[str]]) -> str:
+def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
@@ -174,7 +170,7 @@ def table_csv(experiment: Experiment, lines: list[Line]) -> str:
     writer.writerow(["dataset", "method", "variant", "keep", "metric", "mean", "deviation", "seeds", "published_mean",
                      "published_deviation", "difference", "within_two_standard_errors"])  # fmt: skip
     for cell in experiment.cells:
-        for keep in ("last", "pu", "oracle"):
+        for keep in KEEPS:
             for metric in METRICS:
                 found = figure(lines, cell, metric, keep)
                 if found is None:
@@ -190,6 +186,10 @@ def table_csv(experiment: Experiment, lines: list[Line]) -> str:
                 row += ["" if difference is None else f"{difference:.4f}", "" if within is None else str(within)]
                 writer.writerow(row)
     return out.getvalue()
+
+
+def as_published(published: list[float] | None) -> str:
+    return "{:.2f} ± {:.2f}".format(*published) if published else "-"
 
 
 def difference(ours: Figure | None, published: list[float] | None, star: str) -> str:
@@ -213,7 +213,7 @@ def beside_briefly(experiment: Experiment, lines: list[Line], dataset: str) -> t
             found, published = figure(lines, cell, metric), cell.published.get(metric)
             row.append(str(found or "-").replace(" ", ""))
             if told:
-                row += ["{:.2f}±{:.2f}".format(*published) if published else "-", difference(found, published, "*")]
+                row += [as_published(published).replace(" ", ""), difference(found, published, "*")]
         rows.append(row)
     return head, rows
 
@@ -226,9 +226,8 @@ def beside_published(experiment: Experiment, lines: list[Line], dataset: str) ->
             row = [name_of(cell)]
             for metric in METRICS:
                 published = cell.published.get(metric)
-                told = "{:.2f} ± {:.2f}".format(*published) if published else "-"
-                found = difference(figure(lines, cell, metric), published, "†")
-                row.append(f"{told} ({found})" if found else told)
+                less = difference(figure(lines, cell, metric), published, "†")
+                row.append(f"{as_published(published)} ({less})" if less else as_published(published))
             rows.append(row)
     return markdown_table(["", *HEADS.values()], rows) if rows else ""
 
