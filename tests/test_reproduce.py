@@ -255,6 +255,18 @@ def test_missing_runs_are_stated(made):
     assert "**Missing:** 4 runs (nnpu:digits seeds 0/1, nnpu:digits (keep pu) seeds 0/1)" in page
 
 
+def test_a_row_on_few_seeds_says_on_how_many(made):
+    folder, _ = made
+    experiment = experiments.read(str(folder / "tiny.toml"))
+    lines = [line for line in lines_in(folder) if line["method"] == "naive" or line["seed"] == 0]
+    page = tables.page(experiment, lines, [])
+    assert "| naive |" in page
+    assert "| nnPU (1) |" in page
+    assert "(n): on n of 2 seeds so far." in page
+    assert tables.beside_briefly(experiment, lines, "digits")[1][1][0] == "nnPU (1)"
+    assert tables.few_seeds(experiment, lines_in(folder)) == ""
+
+
 SEARCH = """
 title = "A tiny search"
 show = "search"

@@ -82,6 +82,19 @@ def name_of(cell: Cell) -> str:
     return cell.label if cell.label.startswith(cell.variant) else f"{cell.label} {cell.variant}"
 
 
+def row_of(experiment: Experiment, lines: list[Line], cell: Cell) -> str:
+    """Its name, and how many seeds it stands on where that is not all of them."""
+    found = figure(lines, cell, "accuracy")
+    some = found is not None and len(found.values) < len(experiment.seeds)
+    return f"{name_of(cell)} ({len(found.values)})" if found and some else name_of(cell)
+
+
+def few_seeds(experiment: Experiment, lines: list[Line]) -> str:
+    """What a number behind a name means; empty where none has one."""
+    rows = [row_of(experiment, lines, cell) != name_of(cell) for cell in experiment.cells]
+    return f"(n): on n of {len(experiment.seeds)} seeds so far" if any(rows) else ""
+
+
 # --------------------------------------------------------------------- writing
 
 
@@ -112,7 +125,8 @@ def grid(experiment: Experiment, lines: list[Line], dataset: str, style: str) ->
                 text = text.replace(sign, there)
             column.append(text)
         columns.append(column)
-    return [[name_of(cell), *row] for cell, row in zip(cells, zip(*columns, strict=True), strict=True)]
+    names = [row_of(experiment, lines, cell) for cell in cells]
+    return [[name, *row] for name, row in zip(names, zip(*columns, strict=True), strict=True)]
 
 
 def found_by_search(experiment: Experiment, lines: list[Line], dataset: str) -> list[list[str]]:
@@ -208,7 +222,7 @@ def beside_briefly(experiment: Experiment, lines: list[Line], dataset: str) -> t
     for metric in ("accuracy", "auc"):
         head += [f"{HEADS[metric]}, ours", *(["paper", "diff."] if told else [])]
     for cell in cells:
-        row = [name_of(cell)]
+        row = [row_of(experiment, lines, cell)]
         for metric in ("accuracy", "auc"):
             found, published = figure(lines, cell, metric), cell.published.get(metric)
             row.append(str(found or "-").replace(" ", ""))
@@ -278,6 +292,8 @@ def page(experiment: Experiment, lines: list[Line], figures: list[str]) -> str:
     notes = "Test metrics in percent, mean ± deviation. Best in bold, second best in italics."
     if experiment.options.get("against"):
         notes += f" ✓ (✗): {experiment.options['against']} is significantly better (worse), paired t-test, 95 %."
+    if few_seeds(experiment, lines):
+        notes += f" {few_seeds(experiment, lines)}."
     text += ["## Ours, last epoch", "", notes, "", table_markdown(experiment, lines)]
     paper = "The paper's values, in brackets ours less them; † where more than two standard errors lie between them."
     epoch = "Accuracy. What other choices of the epoch would have given."
