@@ -1,5 +1,6 @@
 """Experiments: TOML in, missing runs made, tables and figures out."""
 
+import dataclasses
 import json
 import math
 import subprocess
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from distpu import experiments, figures, reproduce, tables
+from distpu import Naive, experiments, figures, reproduce, tables
 from distpu.cli import app
 from distpu.experiments import Cell
 from distpu.tables import Figure
@@ -200,6 +201,18 @@ def test_a_method_that_chooses_its_epoch_by_itself_gets_no_second_run(tmp_path):
         (tmp_path / "vpu.toml").write_text(text)
         experiment = experiments.read(str(tmp_path / "vpu.toml"))
         assert len([run for run in experiments.wanted(experiment) if run.cell.method == "vpu"]) == runs
+
+
+def test_a_changed_default_makes_no_old_line_its_own(made, monkeypatch):
+    folder, _ = made
+    experiment = experiments.read(str(folder / "tiny.toml"))
+    lines = lines_in(folder)
+    assert lines[0]["settings"]["lr"] == 5e-4  # told by nobody
+    assert not experiments.missing(experiment, experiments.known_lines(experiment, folder / "results"))
+    field = next(f for f in dataclasses.fields(Naive) if f.name == "lr")
+    monkeypatch.setattr(field, "default", 1e-3)
+    left = experiments.missing(experiment, experiments.known_lines(experiment, folder / "results"))
+    assert {run.cell.method for run in left} == {"naive"}
 
 
 def test_a_changed_setting_is_made_again(tmp_path):

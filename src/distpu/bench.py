@@ -17,7 +17,7 @@ from . import checkpoint, metrics, nets
 from .checks import as_tensor
 from .data import draw_pu, fits, folds
 from .datasets import Dataset, load
-from .estimator import versions
+from .estimator import PUClassifier, versions
 from .folder import open_folder
 from .labels import read_labels
 from .methods import METHODS
@@ -27,6 +27,7 @@ Result = dict[str, Any]
 
 ALL: dict[str, Any] = {**METHODS, **WRAPPERS}
 DEMO = ("dist-pu", "nnpu", "naive")
+SAID_ELSEWHERE = ("prior", "pos_label", "device", "random_state", "progress")  # in a line, or no part of the result
 SMALL = 20_000  # rows below which a method's preset for small data is taken, where it has one
 
 
@@ -119,7 +120,7 @@ def simulate(
         "prior_told": share,
         "prior": classifier.prior_ if np.isfinite(classifier.prior_) else None,
         "seconds": round(seconds, 2),
-        "settings": {"labelled": int(s.sum()), "scenario": scenario, **_shown(settings or {})},
+        "settings": {"labelled": int(s.sum()), "scenario": scenario, **_settings(classifier, settings or {})},
         "device": _device_name(classifier) if method in METHODS else "cpu",
         "versions": versions(),
     }
@@ -154,14 +155,16 @@ def judge(method: str, data: Dataset, *, folds_of: int, seed: int, settings: dic
         "folds": folds_of,
         "prior": prior,
         "seconds": round(time.perf_counter() - start, 2),
-        "settings": settings,
+        "settings": _settings(classifier, settings),
         "device": _device_name(classifier),
         "versions": versions(),
     }
 
 
-def _shown(settings: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in settings.items() if name != "progress"}
+def _settings(classifier: Any, told: dict[str, Any]) -> dict[str, Any]:
+    """All of a method's settings, told or default: a line still says what was run when a default has changed."""
+    whole = classifier.get_params(deep=False) if isinstance(classifier, PUClassifier) else told
+    return {name: value for name, value in whole.items() if name not in SAID_ELSEWHERE}
 
 
 class _EveryEpoch:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from . import checkpoint
-from .bench import ALL, Result, Task, make, near
+from .bench import ALL, SAID_ELSEWHERE, Result, Task, make, near
 from .folder import log_lines, read_log
 from .metrics import METRICS
 
@@ -299,7 +299,8 @@ def fits(experiment: Experiment, cell: Cell, line: Line) -> bool:
 
 def _whole(method: str, settings: dict[str, Any]) -> dict[str, Any]:
     """With the defaults: a setting that is told and one that is left out may be the same."""
-    return {f.name: f.default for f in fields(ALL[method])} | settings
+    whole = {f.name: f.default for f in fields(ALL[method])} | settings
+    return {name: value for name, value in whole.items() if name not in SAID_ELSEWHERE}
 
 
 def missing(experiment: Experiment, lines: list[Line]) -> list[Wanted]:
