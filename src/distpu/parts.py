@@ -41,6 +41,13 @@ def pn_risks(z: Tensor, s: Tensor, weight: float | Tensor = 0.5, loss: str = "lo
     return weight * mean_where(l(z), s == 1), (1 - weight) * mean_where(l(-z), s == 0)
 
 
+def random_negatives(s: Tensor, ratio: float = 1.0) -> Tensor:
+    """Numbers of ratio * |P| unlabelled rows, drawn without repeats: the naive baseline's negatives."""
+    unlabelled = torch.nonzero(s == 0).flatten()
+    size = min(len(unlabelled), max(1, round(ratio * int((s == 1).sum()))))
+    return unlabelled[torch.randperm(len(unlabelled), device=s.device)[:size]]
+
+
 def binary_entropy(z: Tensor) -> Tensor:
     """H(p) = -p log p - (1-p) log(1-p) of p = sigma(z) = log(1 + exp(z)) - z p: from the logit, no log of 0."""
     return softplus(z) - z * torch.sigmoid(z)

@@ -6,7 +6,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits as bce
 
 from distpu import DistPU, parts
 from distpu.data import mean_where
-from distpu.methods.dist_pu import Mixed, WarmUp, entropy_weight, label_distribution_risk
+from distpu.methods.dist_pu import Mixed, WarmUp, entropy_weight, in_place_of_alignment, label_distribution_risk
 from distpu.methods.upu import upu_risk
 from distpu.parts import Memory, binary_entropy, mixup
 from distpu.train import Recipe
@@ -22,7 +22,7 @@ def test_label_distribution_risk(case, paper, code):
     z = logits(case)
     close(label_distribution_risk(z.sigmoid(), s, prior), paper, 1e-10)
     for scale, expected in (("paper", paper), ("code", code)):
-        close(WarmUp(DistPU(scale=scale), prior).risk(z, s), expected, 1e-10)
+        close(WarmUp(DistPU(scale=scale), prior).risk(z, batch_of(z)), expected, 1e-10)
 
 
 @pytest.mark.parametrize("case", ["A", "B"])
@@ -98,8 +98,8 @@ def test_warm_up_clamps_in_the_entropy_only_unless_told():
     raw = WarmUp(DistPU(clamp=2.0), prior)(Table(), batch, ZERO)
     clamped = WarmUp(DistPU(clamp=2.0, clamp_warm_up=True), prior)(Table(), batch, ZERO)
     z = batch.x[:, 0]
-    close(raw["lab"], WarmUp(DistPU(), prior).risk(z, s), 1e-6)
-    close(clamped["lab"], WarmUp(DistPU(), prior).risk(z.clamp(-2, 2), s), 1e-6)
+    close(raw["lab"], WarmUp(DistPU(), prior).risk(z, batch_of(z)), 1e-6)
+    close(clamped["lab"], WarmUp(DistPU(), prior).risk(z.clamp(-2, 2), batch_of(z)), 1e-6)
     close(raw["entropy"], 2e-3 * mean_where(binary_entropy(z.clamp(-2, 2)), s == 0), 1e-8)
 
 
@@ -175,11 +175,30 @@ def test_the_pseudo_labels_start_as_the_warmed_up_scores(toy, monkeypatch):
     close(started[0], z.sigmoid(), 1e-6)
 
 
-def test_the_ablations_switches():
+def test_without_alignment_the_base_is_the_naive_loss():
     z = logits("A")
-    equal_weights = (bce(z[s == 1], torch.ones(3)) + bce(z[s == 0], torch.zeros(5))) / 2
-    close(WarmUp(DistPU(alignment=False), prior).risk(z, s), equal_weights, 1e-6)  # the naive loss, as in row I
+    drawn = torch.tensor([1, 1, 1, 0, 0, 0, -1, -1])
+    close(WarmUp(DistPU(alignment=False), prior, drawn).risk(z, batch_of(z)), 0.7027808260, 1e-10)  # the naive fixture
 
+    many = torch.tensor([0.0] * 40 + [1.0] * 10)
+    label = in_place_of_alignment(many)
+    assert (label == 1).tolist() == (many == 1).tolist()
+    assert int((label == 0).sum()) == 10
+
+
+def test_without_alignment_both_stages_take_the_same_rows_for_negatives(toy, monkeypatch):
+    X, labels, _ = toy
+    seen = []
+    init = WarmUp.__init__
+    monkeypatch.setattr(
+        WarmUp, "__init__", lambda self, of, prior, naive: (seen.append(naive), init(self, of, prior, naive))[1]
+    )
+    DistPU(prior=0.4, alignment=False, warm_up_epochs=1, epochs=1, random_state=0).fit(X, labels)
+    assert len(seen) == 2
+    assert torch.equal(*seen)
+
+
+def test_the_ablations_switches():
     batch, passes = batch_of(logits("A")), []
 
     class Counts(Table):

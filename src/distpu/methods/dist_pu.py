@@ -27,7 +27,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits as bce
 from .. import nets
 from ..data import Batch, mean_where
 from ..estimator import PUClassifier, param
-from ..parts import Memory, binary_entropy, mixup, pn_risks
+from ..parts import Memory, binary_entropy, mixup, pn_risks, random_negatives
 from ..run import Run
 from ..train import Objective
 
@@ -69,7 +69,9 @@ class DistPU(PUClassifier):
 
     # the objective
     alignment: bool = param(
-        True, "R_lab; False, for ablation: cross-entropy of P against U instead, at equal weights", one_of=(True, False)
+        True,
+        "R_lab; False, for ablation: the naive loss, P against as many drawn rows of U",
+        one_of=(True, False),
     )
     scale: str = param("code", "'code': R_lab / (2 prior), which the weights below belong to; 'paper': R_lab",
                        one_of=("code", "paper"))  # fmt: skip
@@ -100,22 +102,33 @@ class DistPU(PUClassifier):
             weight_decay=self.warm_up_weight_decay,
             period=period,
         )
-        run.train("warm-up", model, WarmUp(self, run.data.prior), warm_up)
+        naive = None if self.alignment else in_place_of_alignment(run.data.s)
+        run.train("warm-up", model, WarmUp(self, run.data.prior, naive), warm_up)
         pseudo = Memory(nets.logits(model, run.data.x).sigmoid())
-        run.train("mixup", model, Mixed(self, run.data.prior, pseudo), self._recipe(floor=self.lr_floor))
+        run.train("mixup", model, Mixed(self, run.data.prior, pseudo, naive), self._recipe(floor=self.lr_floor))
         return model
 
 
+def in_place_of_alignment(s: Tensor) -> Tensor:
+    """For the ablation: 1 on P, 0 on as many rows of U, which stand in for negatives, -1 on the rest."""
+    label = torch.where(s == 1, 1, -1)
+    label[random_negatives(s)] = 0
+    return label
+
+
 class WarmUp(Objective):
-    def __init__(self, of: DistPU, prior: float):
+    naive: Tensor | None
+
+    def __init__(self, of: DistPU, prior: float, naive: Tensor | None = None):
         super().__init__()
         self.of, self.prior = of, prior
+        self.register_buffer("naive", naive)
 
-    def risk(self, z: Tensor, s: Tensor) -> Tensor:
-        if not self.of.alignment:
-            return torch.stack(pn_risks(z, s)).sum()
+    def risk(self, z: Tensor, batch: Batch) -> Tensor:
+        if self.naive is not None:
+            return torch.stack(pn_risks(z, self.naive[batch.index])).sum()
         scale = 2 * self.prior if self.of.scale == "code" else 1.0
-        return label_distribution_risk(z.sigmoid(), s, self.prior) / scale
+        return label_distribution_risk(z.sigmoid(), batch.s, self.prior) / scale
 
     def clamped(self, z: Tensor) -> Tensor:
         return z.clamp(-self.of.clamp, self.of.clamp)
@@ -124,14 +137,14 @@ class WarmUp(Objective):
         z = model(batch.x)
         entropy = mean_where(binary_entropy(self.clamped(z)), batch.s == 0)
         return {
-            "lab": self.risk(self.clamped(z) if self.of.clamp_warm_up else z, batch.s),
+            "lab": self.risk(self.clamped(z) if self.of.clamp_warm_up else z, batch),
             "entropy": self.of.warm_up_entropy * entropy,
         }
 
 
 class Mixed(WarmUp):
-    def __init__(self, of: DistPU, prior: float, pseudo: Memory):
-        super().__init__(of, prior)
+    def __init__(self, of: DistPU, prior: float, pseudo: Memory, naive: Tensor | None = None):
+        super().__init__(of, prior, naive)
         self.pseudo = pseudo
 
     def target(self, model: nn.Module, batch: Batch) -> Tensor:
@@ -145,7 +158,7 @@ class Mixed(WarmUp):
         z = self.clamped(model(batch.x))  # after the mixed pass, as in the code: BatchNorm sees both in this order
         self.pseudo.remember(batch.index, z.sigmoid())
         return {
-            "lab": self.risk(z, batch.s),
+            "lab": self.risk(z, batch),
             "entropy": entropy_weight(self.of, progress) * mean_where(binary_entropy(z), batch.s == 0),
             **mixed,
         }

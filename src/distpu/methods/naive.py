@@ -3,11 +3,13 @@
     R = mean BCE over P (target 1) and N (target 0),   N = ratio * |P| unlabelled rows
 
 With as many rows of N as of P the rule p >= 1/2 means P(y=1|x) > prior; with all of U nothing would reach 1/2.
-negatives="all" sees all of U in every epoch and still weighs it no more than P: R = (E_P[l(z)] + E_U[l(-z)]) / 2.
+N is drawn once. Drawn anew each epoch ("redrawn"), or negatives="all", R = (E_P[l(z)] + E_U[l(-z)]) / 2, the rows of P
+come back more often than those of U: a network that learns rows by heart learns P so, and calls all else negative.
 
-Assumes: few positives among the unlabelled rows; where there are many it finds few of them. Needs no prior.
+Assumes: few positives among the unlabelled rows. Needs no prior.
 
-Differs from its public code: there is none. The Dist-PU paper says "randomly sampled unlabeled data" and no more.
+Differs from its public code: there is none. The Dist-PU paper says "randomly sampled unlabeled data" and no more. Of
+the three readings this one is the best by PU accuracy on Fashion-MNIST and digits (LOG.md).
 """
 
 from __future__ import annotations
@@ -19,29 +21,24 @@ from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits as bce
 
 from ..estimator import PUClassifier, param
-from ..parts import pn_risks
+from ..parts import pn_risks, random_negatives
 from ..run import Run
 from ..train import Risk
 
 
 class RandomNegatives(Risk):
-    """Cross-entropy of P against a draw from U: a new one each epoch, or (redraw=False) one for the whole run."""
+    """Cross-entropy of P against a draw from U: one for the whole run, or a new one each epoch."""
 
     drawn: Tensor
 
     def __init__(self, s: Tensor, ratio: float, redraw: bool):
         super().__init__("bce", bce)
         self.ratio, self.redraw = ratio, redraw
-        self.register_buffer("drawn", self.draw(s))
-
-    def draw(self, s: Tensor) -> Tensor:
-        unlabelled = torch.nonzero(s == 0).flatten()
-        size = min(len(unlabelled), max(1, round(self.ratio * int((s == 1).sum()))))
-        return unlabelled[torch.randperm(len(unlabelled), device=s.device)[:size]]
+        self.register_buffer("drawn", random_negatives(s, ratio))
 
     def rows(self, s: Tensor) -> Tensor:
         if self.redraw:
-            self.drawn.copy_(self.draw(s))
+            self.drawn.copy_(random_negatives(s, self.ratio))
         return torch.cat([torch.nonzero(s == 1).flatten(), self.drawn])
 
 
@@ -52,14 +49,11 @@ class Naive(PUClassifier):
     name = "naive"
     paper = "no paper of its own; the baseline of the Dist-PU paper's table"
     needs_prior = False
-    presets = {  # searched on held-out PU rows (LOG.md)
-        "small": dict(epochs=10, negatives="all"),
-        "fashion-mnist": dict(epochs=1, negatives="all", sampling="stratified"),
-    }
+    presets = {"fashion-mnist": dict(epochs=15)}  # searched on held-out PU rows (LOG.md)
 
     ratio: float = param(1.0, "rows drawn as negatives, per labelled positive", above=0)
-    negatives: str = param("redrawn", "drawn anew each epoch, drawn once ('fixed'), or 'all' unlabelled rows",
-                           one_of=("redrawn", "fixed", "all"))  # fmt: skip
+    negatives: str = param("fixed", "drawn once, drawn anew each epoch ('redrawn'), or 'all' unlabelled rows",
+                           one_of=("fixed", "redrawn", "all"))  # fmt: skip
 
     def _learn(self, run: Run) -> nn.Module:
         model = run.net()
