@@ -1,0 +1,72 @@
+"""Settings tried cheaply: PU accuracy on a held-out half, with a network of a quarter of the width, on one CPU core.
+
+    python tools/proxy.py cifar-10 vpu '{"held_out": 0, "weight_decay": 0.005}' [SEED]
+
+CIFAR-10 with a narrow CNN-13; Alzheimer, shrunk to 56x56, with a narrow ResNet-50. No test row is read. It says what a
+search on a GPU should try (LOG.md); it does not replace one.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+
+import numpy as np
+import torch
+from torch import nn
+
+from distpu import metrics, nets
+from distpu.bench import make
+from distpu.data import draw_pu, folds
+from distpu.datasets import load
+
+
+def narrow_cnn(shape: nets.Shape) -> nn.Module:
+    channels, layers = shape[0], list[nn.Module]()
+    for out, kernel, stride in (
+        [(24, 3, 1)] * 2 + [(24, 3, 2)] + [(48, 3, 1)] * 2 + [(48, 3, 2), (48, 3, 1), (48, 1, 1), (10, 1, 1)]
+    ):
+        layers += [nets.Conv(channels, out, kernel, stride), nn.BatchNorm2d(out), nn.ReLU()]
+        channels = out
+    layers += [nn.Flatten(), nn.Linear(640, 1000), nn.ReLU(), nn.Linear(1000, 1000), nn.ReLU(), nn.Linear(1000, 1)]
+    return nets._kaiming(nn.Sequential(*layers))
+
+
+def narrow_resnet(shape: nets.Shape) -> nn.Module:
+    net = nets.ResNet50()
+    net.conv1, net.bn1 = nn.Conv2d(3, 16, 3, 1, 1, bias=False), nn.BatchNorm2d(16)
+    net.layer1, net.layer2 = net._layer(16, 16, 3, 1), net._layer(64, 32, 4, 2)
+    net.layer3, net.layer4 = net._layer(128, 64, 6, 2), net._layer(256, 128, 3, 2)
+    net.fc = nn.Linear(512, 1)
+    for layer in net.modules():
+        if isinstance(layer, nn.Conv2d):
+            nn.init.kaiming_normal_(layer.weight, mode="fan_out", nonlinearity="relu")
+    return net
+
+
+def main(dataset: str, method: str, settings: str = "{}", seed: str = "100") -> None:
+    torch.set_num_threads(1)
+    data = load(dataset)
+    index, s = draw_pu(data.y, data.labelled, seed=int(seed))
+    prior = float(data.y[index][s == 0].mean())
+    x = data.x[index]
+    out = folds(x, s, 2, int(seed)) == 0
+    network, scaling = narrow_cnn, "imagenet"
+    if dataset == "alzheimer":
+        x = x.reshape(len(x), 1, 56, 4, 56, 4).mean((3, 5)).round().astype(np.uint8)
+        network, scaling = narrow_resnet, "standard"
+    told = {"prior": prior, "random_state": int(seed), "network": network, "scaling": scaling, **json.loads(settings)}
+    start = time.monotonic()
+    classifier = make(method, told).fit(x[~out], s[~out])
+    z, held = classifier.decision_function(x[out]), s[out]
+    print(
+        f"{method} on {dataset}, seed {seed}, {settings}: PU accuracy {100 * metrics.pu_accuracy(held, z, prior):.2f}, "
+        f"PU AUC {100 * metrics.pu_auc(held, z):.2f}, share of U called positive {(z[held == 0] >= 0).mean():.3f}; "
+        f"shares by epoch {[round(row['predicted_prior'], 2) for row in classifier.history_[-8:]]}; "
+        f"{time.monotonic() - start:.0f} s"
+    )
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
