@@ -2,8 +2,8 @@
 
     python tools/proxy.py cifar-10 vpu '{"held_out": 0, "weight_decay": 0.005}' [SEED]
 
-CIFAR-10 with a narrow CNN-13; Alzheimer, shrunk to 56x56, with a narrow ResNet-50. No test row is read. It says what a
-search on a GPU should try (LOG.md); it does not replace one.
+CIFAR-10 with a narrow CNN-13; Alzheimer, shrunk to 56x56, with a narrow ResNet-50. No test row is read. One fold
+of what a search judges by, with the share called positive: it says what a search on a GPU should try (LOG.md).
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import torch
@@ -20,17 +22,6 @@ from distpu import metrics, nets
 from distpu.bench import make
 from distpu.data import draw_pu, folds
 from distpu.datasets import load
-
-
-def narrow_cnn(shape: nets.Shape) -> nn.Module:
-    channels, layers = shape[0], list[nn.Module]()
-    for out, kernel, stride in (
-        [(24, 3, 1)] * 2 + [(24, 3, 2)] + [(48, 3, 1)] * 2 + [(48, 3, 2), (48, 3, 1), (48, 1, 1), (10, 1, 1)]
-    ):
-        layers += [nets.Conv(channels, out, kernel, stride), nn.BatchNorm2d(out), nn.ReLU()]
-        channels = out
-    layers += [nn.Flatten(), nn.Linear(640, 1000), nn.ReLU(), nn.Linear(1000, 1000), nn.ReLU(), nn.Linear(1000, 1)]
-    return nets._kaiming(nn.Sequential(*layers))
 
 
 def narrow_resnet(shape: nets.Shape) -> nn.Module:
@@ -52,7 +43,8 @@ def main(dataset: str, method: str, settings: str = "{}", seed: str = "100") -> 
     prior = float(data.y[index][s == 0].mean())
     x = data.x[index]
     out = folds(x, s, 2, int(seed)) == 0
-    network, scaling = narrow_cnn, "imagenet"
+    network: Callable[[nets.Shape], nn.Module]
+    network, scaling = partial(nets.cnn13, width=24), "imagenet"
     if dataset == "alzheimer":
         x = x.reshape(len(x), 1, 56, 4, 56, 4).mean((3, 5)).round().astype(np.uint8)
         network, scaling = narrow_resnet, "standard"
@@ -69,4 +61,6 @@ def main(dataset: str, method: str, settings: str = "{}", seed: str = "100") -> 
 
 
 if __name__ == "__main__":
+    if not 3 <= len(sys.argv) <= 5 or sys.argv[1] not in ("cifar-10", "alzheimer"):
+        sys.exit(__doc__)
     main(*sys.argv[1:])

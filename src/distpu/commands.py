@@ -342,8 +342,8 @@ def _print_experiment(part: experiments.Experiment, lines: list[experiments.Line
         _print_table(head, rows, right=range(1, len(head)))
         if any(cell.endswith("*") for row in rows for cell in row):
             print("* more than two standard errors from the paper's")
-    if part.show != "search" and tables.few_seeds(part, lines):
-        print(tables.few_seeds(part, lines))
+    if part.show != "search" and (few := tables.few_seeds(part, lines)):
+        print(few)
 
 
 # --------------------------------------------------------- methods and data

@@ -58,25 +58,25 @@ class Conv(nn.Conv2d):
         return z[:, : self.out_channels] if more_out else z
 
 
-def cnn13(shape: Shape) -> nn.Module:
+def cnn13(shape: Shape, width: int = 96) -> nn.Module:
     """The paper's "13-layer CNN" for CIFAR-10: 9 convolutions, 3 linear layers; 3,015,255 parameters at 3x32x32."""
-    channels, height, width = shape
+    channels, rows, columns = shape
     plan = [
-        (96, 3, 1),
-        (96, 3, 1),
-        (96, 3, 2),
-        (192, 3, 1),
-        (192, 3, 1),
-        (192, 3, 2),
-        (192, 3, 1),
-        (192, 1, 1),
+        (width, 3, 1),
+        (width, 3, 1),
+        (width, 3, 2),
+        (2 * width, 3, 1),
+        (2 * width, 3, 1),
+        (2 * width, 3, 2),
+        (2 * width, 3, 1),
+        (2 * width, 1, 1),
         (10, 1, 1),
     ]
     layers: list[nn.Module] = []
     for out, kernel, stride in plan:
         layers += [Conv(channels, out, kernel, stride), nn.BatchNorm2d(out), nn.ReLU()]
         channels = out
-    flat = 10 * math.ceil(height / 4) * math.ceil(width / 4)
+    flat = 10 * math.ceil(rows / 4) * math.ceil(columns / 4)
     head = [
         nn.Flatten(),
         nn.Linear(flat, 1000),

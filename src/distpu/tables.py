@@ -85,8 +85,9 @@ def name_of(cell: Cell) -> str:
 def row_of(experiment: Experiment, lines: list[Line], cell: Cell) -> str:
     """Its name, and how many seeds it stands on where that is not all of them."""
     found = figure(lines, cell, "accuracy")
-    some = found is not None and len(found.values) < len(experiment.seeds)
-    return f"{name_of(cell)} ({len(found.values)})" if found and some else name_of(cell)
+    if found is None or len(found.values) >= len(experiment.seeds):
+        return name_of(cell)
+    return f"{name_of(cell)} ({len(found.values)})"
 
 
 def few_seeds(experiment: Experiment, lines: list[Line]) -> str:
@@ -292,8 +293,8 @@ def page(experiment: Experiment, lines: list[Line], figures: list[str]) -> str:
     notes = "Test metrics in percent, mean ± deviation. Best in bold, second best in italics."
     if experiment.options.get("against"):
         notes += f" ✓ (✗): {experiment.options['against']} is significantly better (worse), paired t-test, 95 %."
-    if few_seeds(experiment, lines):
-        notes += f" {few_seeds(experiment, lines)}."
+    if few := few_seeds(experiment, lines):
+        notes += f" {few}."
     text += ["## Ours, last epoch", "", notes, "", table_markdown(experiment, lines)]
     paper = "The paper's values, in brackets ours less them; † where more than two standard errors lie between them."
     epoch = "Accuracy. What other choices of the epoch would have given."
