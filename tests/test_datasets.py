@@ -399,6 +399,24 @@ def test_alzheimer_images_are_resized_bilinearly(tmp_path, alzheimer):
     assert np.array_equal(datasets.load("alzheimer", tmp_path).x[0, 0], np.asarray(expected))
 
 
+def test_alzheimer_rows_of_the_last_slices_lie_apart(tmp_path, alzheimer, monkeypatch):
+    """Files are numbered slice by slice; the order of rows is that of the names, where 10 comes before 2."""
+    monkeypatch.setattr(datasets, "COUNTS", {**datasets.COUNTS, "train": {"MildDemented": 6, "NonDemented": 12}})
+    monkeypatch.setattr(datasets, "PATIENTS", {"MildDemented": 1, "NonDemented": 2})
+    monkeypatch.setattr(datasets, "TEST_SLICES", 2)  # of six: slices 4 and 5
+    image = alzheimer["test/MildDemented/MildDemented (0).jpg"]
+    files = {name: raw for name, raw in alzheimer.items() if name.startswith("test")}
+    files |= {f"train/MildDemented/mildDem{i}.jpg": image for i in range(6)}
+    files |= {f"train/NonDemented/nonDem{i}.jpg": image for i in range(12)}
+    found = datasets.load("alzheimer", write_alzheimer(tmp_path, files))
+    mild, non = [4, 5], [0, 1, 10, 11, 2, 3, 4, 5, 6, 7, 8, 9]
+    assert found.apart.tolist() == [i in mild for i in range(6)] + [i >= 8 for i in non]
+
+
+def test_alzheimer_files_of_other_names_tell_no_slices(tmp_path, alzheimer):
+    assert datasets.load("alzheimer", write_alzheimer(tmp_path, alzheimer)).apart is None
+
+
 @pytest.mark.parametrize("where", ["", "Alzheimer_s Dataset", "alzheimer/Alzheimer_s Dataset"])
 def test_alzheimer_is_found_beside_and_one_level_down(tmp_path, alzheimer, where):
     write_alzheimer(tmp_path / where, alzheimer)
@@ -952,3 +970,5 @@ def test_the_real_sets_have_their_rows_and_positives(name, train, test):
     assert (len(found.x), found.y.sum()) == train and (len(found.x_test), found.y_test.sum()) == test
     assert (info.train, info.test, info.shape) == (train[0], test[0], found.x.shape[1:])
     assert len(found.y) == train[0] and len(found.y_test) == test[0] and found.x.dtype == np.uint8
+    if name == "alzheimer":  # as many positives there as anywhere
+        assert found.apart.sum() == 1_321 and found.y[found.apart].sum() == 661

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from distpu import Naive, experiments, figures, reproduce, tables
+from distpu import Naive, bench, datasets, experiments, figures, metrics, reproduce, tables
 from distpu.cli import app
+from distpu.data import draw_pu
 from distpu.experiments import Cell
 from distpu.tables import Figure
 
@@ -308,6 +309,45 @@ def test_a_search_looks_at_no_test_row(tmp_path, monkeypatch):
     assert done.output.index("epochs=6") < done.output.index("epochs=1")  # the best first
     assert "no true label is looked at" in (tmp_path / "results/tiny-search/README.md").read_text()
     assert "to make" not in run(tmp_path, str(tmp_path / "tiny-search.toml")).output
+
+
+def test_rows_that_lie_apart_judge_what_the_others_taught():
+    data = datasets.load("digits")
+    data = dataclasses.replace(data, apart=np.arange(len(data.x)) >= 700)
+    settings = {"epochs": 2, "device": "cpu"}
+    found = bench.judge("nnpu", data, folds_of="apart", seed=100, settings=settings)
+    index, s = draw_pu(data.y, data.labelled, seed=100)
+    prior, out = float(data.y[index][s == 0].mean()), index >= 700  # with the unlabelled copies of labelled rows
+    classifier = bench.make("nnpu", {"prior": prior, "random_state": 100, **settings})
+    z = classifier.fit(data.x[index][~out], s[~out]).decision_function(data.x[index][out])
+    assert found["pu_accuracy"] == metrics.pu_accuracy(s[out], z, prior)
+    assert found["folds"] == "apart"
+
+    with pytest.raises(ValueError, match="digits has none; give a number of folds"):
+        bench.judge("nnpu", datasets.load("digits"), folds_of="apart", seed=100, settings=settings)
+
+
+def test_an_epoch_is_chosen_on_the_rows_that_lie_apart(tmp_path):
+    data = datasets.load("digits")
+    data = dataclasses.replace(data, apart=np.arange(len(data.x)) >= 700)
+    found = bench.simulate("nnpu", data, tmp_path / "run", held_out=10, settings={"epochs": 2, "device": "cpu"})
+    index, s = draw_pu(data.y, data.labelled)
+    assert found["settings"]["labelled"] == s[index < 700].sum()
+
+
+@pytest.mark.parametrize("told", ['"halves"', "1", "2.0"])
+def test_folds_that_cannot_be_are_refused(tmp_path, told):
+    (tmp_path / "my.toml").write_text(f"folds = {told}\n" + SEARCH)
+    with pytest.raises(ValueError, match="must be a number from 2 on, or 'apart'"):
+        experiments.read(str(tmp_path / "my.toml"))
+
+
+def test_a_line_of_other_folds_is_another_run(tmp_path):
+    (tmp_path / "tiny-search.toml").write_text(SEARCH)
+    run(tmp_path, str(tmp_path / "tiny-search.toml"))
+    (tmp_path / "tiny-search.toml").write_text("folds = 3\n" + SEARCH)
+    again = experiments.read(str(tmp_path / "tiny-search.toml"))
+    assert experiments.known_lines(again, tmp_path / "results") == []
 
 
 def test_the_guides_own_file_works(tmp_path):

@@ -84,7 +84,8 @@ def simulate(
     True labels are used after training only: for the test metrics and the picture. The last epoch is tested.
 
     every_epoch  tests each epoch of the last stage too; the best is kept beside the last, as "oracle"
-    held_out     one PU row in so many is kept from training; by PU accuracy they say which epoch is tested
+    held_out     one PU row in so many is kept from training, or the rows that lie apart where the data set has such;
+                 by PU accuracy they say which epoch is tested
     """
     index, s = draw_pu(data.y, data.labelled if labelled is None else labelled, scenario, seed)
     true_prior = float(data.y[index][s == 0].mean())
@@ -92,7 +93,7 @@ def simulate(
     classifier = make(method, {"prior": share, "random_state": seed, **(settings or {})})
     x, y, held = data.x[index], data.y[index], None
     if held_out:
-        out = folds(x, s, held_out, seed) == 0
+        out = held_out_rows(data, index, s, held_out if data.apart is None else "apart", seed)[0]
         held, x, y, s = (x[out], s[out]), x[~out], y[~out], s[~out]
     watch = _EveryEpoch(data, held, share)
     if (every_epoch or held_out) and method in METHODS:
@@ -131,20 +132,21 @@ def simulate(
     return result
 
 
-def judge(method: str, data: Dataset, *, folds_of: int, seed: int, settings: dict[str, Any]) -> Result:
-    """PU accuracy and PU AUC of settings, over folds that hold each PU row out once. True labels are not looked at.
+def judge(method: str, data: Dataset, *, folds_of: int | str, seed: int, settings: dict[str, Any]) -> Result:
+    """PU accuracy and PU AUC of settings, on held-out PU rows: each once, over folds; or those that lie 'apart'.
 
-    Only the prior is the true one, as in the paper's protocol; the seed should be none of those that are reported.
+    True labels are not looked at: only the prior is the true one, as in the paper's protocol. The seed should be none
+    of those that are reported.
     """
     index, s = draw_pu(data.y, data.labelled, seed=seed)
     prior = float(data.y[index][s == 0].mean())
-    x = data.x[index]
-    fold, z = folds(x, s, folds_of, seed), np.empty(len(s))
+    x, z = data.x[index], np.full(len(s), np.nan)
     start = time.perf_counter()
-    for k in range(folds_of):
+    for out in held_out_rows(data, index, s, folds_of, seed):
         classifier = make(method, {"prior": prior, "random_state": seed, "progress": False, **settings})
-        classifier.fit(x[fold != k], s[fold != k])
-        z[fold == k] = classifier.decision_function(x[fold == k])
+        classifier.fit(x[~out], s[~out])
+        z[out] = classifier.decision_function(x[out])
+    s, z = s[~np.isnan(z)], z[~np.isnan(z)]
     return {
         "method": method,
         "dataset": data.name,
@@ -159,6 +161,16 @@ def judge(method: str, data: Dataset, *, folds_of: int, seed: int, settings: dic
         "device": _device_name(classifier),
         "versions": versions(),
     }
+
+
+def held_out_rows(data: Dataset, index: np.ndarray, s: np.ndarray, folds_of: int | str, seed: int) -> list[np.ndarray]:
+    """Which PU rows are held out, fold by fold; 'apart': once, those that the data set says are like its test rows."""
+    if folds_of != "apart":
+        fold = folds(data.x[index], s, int(folds_of), seed)
+        return [fold == k for k in range(int(folds_of))]
+    if data.apart is None:
+        raise ValueError(f"folds='apart' needs rows that lie apart, and {data.name} has none; give a number of folds")
+    return [data.apart[index]]
 
 
 def _settings(classifier: Any, told: dict[str, Any]) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -41,6 +41,7 @@ class Dataset:
     y_test: np.ndarray
     labelled: int  # labelled positives in the paper's protocol
     positive: str  # the positive class in words
+    apart: np.ndarray | None = None  # training rows as far from the others as test rows are; None: any are
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,8 @@ COUNTS = {  # images per class of the Alzheimer release
     "train": {"MildDemented": 717, "ModerateDemented": 52, "NonDemented": 2560, "VeryMildDemented": 1792},
     "test": {"MildDemented": 179, "ModerateDemented": 12, "NonDemented": 640, "VeryMildDemented": 448},
 }
+PATIENTS = {"MildDemented": 28, "ModerateDemented": 2, "NonDemented": 100, "VeryMildDemented": 70}
+TEST_SLICES = 7  # the last of each patient's 32 slices; six of most
 _FOLDERS = {"fashion-mnist": ["fashion-mnist"], "cifar-10": ["cifar-10-batches-py", "cifar-10-batches-bin"]}
 _ZIPS = ("alzheimer.zip", "alzheimers-dataset-4-class-of-images.zip")
 SYSTEM = Path("/usr/share/datasets")  # Debian's package dataset-fashion-mnist installs here
@@ -98,8 +101,8 @@ def load(name: str, root: str | Path | None = None, download: bool = True) -> Da
         hint = _nearest(str(name).lower(), NAMES)
         raise ValueError(f"data set {name!r} is not known{hint} (distpu data lists all)")
     arrays = _SKLEARN[name]() if name in _SKLEARN else _READERS[name](_located(name, root, download))
-    x, y, x_test, y_test = arrays
-    return Dataset(name, x, y, x_test, y_test, _INFO[name].labelled, _INFO[name].positive)
+    x, y, x_test, y_test, *apart = arrays
+    return Dataset(name, x, y, x_test, y_test, _INFO[name].labelled, _INFO[name].positive, *apart)
 
 
 def catalog(root: str | Path | None = None) -> list[Info]:
@@ -190,7 +193,7 @@ class _PlainUnpickler(pickle.Unpickler):
         return _PICKLED[f"{module}.{name}"]
 
 
-def _alzheimer(source: Path) -> list[np.ndarray]:
+def _alzheimer(source: Path) -> list[Any]:
     if source.is_dir():
         files = [file for split in COUNTS for file in source.glob(f"{split}/*/*")]
         names = [file.relative_to(source).as_posix() for file in files]
@@ -201,15 +204,17 @@ def _alzheimer(source: Path) -> list[np.ndarray]:
         return _both_splits(source, archive.namelist(), archive.read)
 
 
-def _both_splits(source: Path, names: list[str], content: Callable[[str], bytes]) -> list[np.ndarray]:
-    return [array for split in ("train", "test") for array in _images(source, split, names, content)]
+def _both_splits(source: Path, names: list[str], content: Callable[[str], bytes]) -> list[Any]:
+    files = {split: _files(source, split, names) for split in ("train", "test")}
+    arrays = [array for split in files for array in _images(source, split, files[split], content)]
+    return [*arrays, _last_slices(files["train"])]
 
 
 _LAYOUT = re.compile(r"(?:[^/]+/)?(train|test)/(\w+)/([^/.][^/]*\.(?i:jpe?g))")  # not macOS's ._x.jpg
 
 
-def _images(source: Path, split: str, names: list[str], content: Callable[[str], bytes]) -> list[np.ndarray]:
-    """Pixels and labels of one split; rows are ordered by class, then by file name."""
+def _files(source: Path, split: str, names: list[str]) -> list[tuple[str, str, str]]:
+    """Class, file name and path of each image of a split, in that order."""
     matches = [m for m in map(_LAYOUT.fullmatch, names) if m and m[1] == split and m[2] in COUNTS[split]]
     found = sorted((m[2], m[3], m[0]) for m in matches)
     for kind, expected in COUNTS[split].items():
@@ -217,16 +222,37 @@ def _images(source: Path, split: str, names: list[str], content: Callable[[str],
         if count != expected:
             remedy = f"the release has {expected}; delete it and unpack the release again"
             raise ValueError(f"{source} holds {count} images in {split}/{kind}, {remedy}")
-    x = np.empty((len(found), 1, 224, 224), np.uint8)
+    return found
+
+
+def _images(
+    source: Path, split: str, files: list[tuple[str, str, str]], content: Callable[[str], bytes]
+) -> list[np.ndarray]:
+    """Pixels and labels, in the order of the files."""
+    x = np.empty((len(files), 1, 224, 224), np.uint8)
 
     def decode(i: int) -> None:
-        with _one_line(f"{source}/{found[i][2]}", "unpack the release again"):
-            x[i, 0] = _grey(content(found[i][2]))
+        with _one_line(f"{source}/{files[i][2]}", "unpack the release again"):
+            x[i, 0] = _grey(content(files[i][2]))
 
     with ThreadPoolExecutor(2) as pool:  # Pillow decodes outside the interpreter lock
         for _ in watched(pool.map(decode, range(len(x))), f"alzheimer {split}", len(x)):
             pass
-    return [x, np.array([kind != "NonDemented" for kind, *_ in found], dtype=np.int64)]
+    return [x, np.array([kind != "NonDemented" for kind, *_ in files], dtype=np.int64)]
+
+
+def _last_slices(files: list[tuple[str, str, str]]) -> np.ndarray | None:
+    """Which training rows are of the last slices that train; None where files are not numbered as in the release.
+
+    The release cuts 200 patients into 32 slices each. Those of a class are numbered slice by slice, and its test rows
+    are the last six or seven of the same patients. So a training row drawn at random has a twin, the slice next to it,
+    among the others: who holds it out asks whether the patient is known by heart (docs/reproduce.md).
+    """
+    numbers = [re.fullmatch(r"[A-Za-z]+(\d+)", Path(name).stem) for _, name, _ in files]
+    if not all(numbers):
+        return None
+    slices = np.array([int(n[1]) // PATIENTS[kind] for n, (kind, *_) in zip(numbers, files, strict=True) if n])
+    return slices > slices.max() - TEST_SLICES
 
 
 def _grey(content: bytes) -> np.ndarray:

@@ -31,7 +31,6 @@ KEEPS = {
     "oracle": "best epoch on the test rows (what public codes print; uses test labels)",
 }
 HELD_OUT = 10  # one PU row in ten chooses the epoch of keep = "pu"
-FOLDS = 2  # of a search: each half of the PU rows judges what the other half taught
 
 
 @dataclass(frozen=True)
@@ -58,6 +57,7 @@ class Experiment:
     keeps: list[str]
     cells: list[Cell]
     options: dict[str, Any]  # of the figure
+    folds: int | str = 2  # of a search: each half of the PU rows judges the other; 'apart': bench.held_out_rows
 
     def chosen(self, only: str | None, seeds: int | None) -> Experiment:
         """The part that --only and --seeds name: METHOD, DATASET, or METHOD:DATASET, separated by commas."""
@@ -131,9 +131,12 @@ def _experiment(name: str, table: dict[str, Any]) -> Experiment:
             raise ValueError(
                 f"{what} = {value!r} is not known{near(str(value), allowed)} (one of {', '.join(allowed)})"
             )
-    known = {"title", "show", "seeds", "keeps", "cells", "settings", "vary"}
+    folds = table.get("folds", Experiment.folds)
+    if folds != "apart" and (type(folds) is not int or folds < 2):
+        raise ValueError(f"folds = {folds!r} must be a number from 2 on, or 'apart' for Alzheimer's last slices")
+    known = {"title", "show", "seeds", "keeps", "cells", "settings", "vary", "folds"}
     options = {key: value for key, value in table.items() if key not in known}
-    return Experiment(name, table["title"], show, _seeds(table.get("seeds", 5)), kept, cells, options)
+    return Experiment(name, table["title"], show, _seeds(table.get("seeds", 5)), kept, cells, options, folds)
 
 
 def _seeds(told: Any) -> list[int]:
@@ -199,7 +202,7 @@ def task(experiment: Experiment, run: Wanted, root: str | None, folder: Path) ->
     """Its run folder is named after all that makes the run: with other settings it is another folder."""
     protocol: dict[str, Any] = {"prior": run.cell.prior, "every_epoch": False, "held_out": 0}
     if experiment.show == "search":
-        protocol = {"folds_of": FOLDS}
+        protocol = {"folds_of": experiment.folds}
     elif run.held_out:
         protocol["held_out"] = HELD_OUT
     else:
@@ -290,7 +293,7 @@ def fits(experiment: Experiment, cell: Cell, line: Line) -> bool:
     if _whole(cell.method, told) != _whole(cell.method, cell.settings):
         return False
     if experiment.show == "search" or "prior_told" not in line:  # a search is always told the true prior
-        return experiment.show == "search" and "pu_auc" in line
+        return experiment.show == "search" and "pu_auc" in line and line["folds"] == experiment.folds
     wanted, told_prior = line["true_prior"] if cell.prior == "true" else cell.prior, line["prior_told"]
     if isinstance(wanted, str) or isinstance(told_prior, str):  # 'auto'
         return wanted == told_prior
