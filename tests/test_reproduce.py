@@ -322,6 +322,9 @@ def test_rows_that_lie_apart_judge_what_the_others_taught():
     z = classifier.fit(data.x[index][~out], s[~out]).decision_function(data.x[index][out])
     assert found["pu_accuracy"] == metrics.pu_accuracy(s[out], z, prior)
     assert found["folds"] == "apart"
+    assert found["by_epoch"]["pu_accuracy"][-1] == pytest.approx(found["pu_accuracy"], abs=1e-4)
+    assert found["by_epoch"]["pu_auc"][-1] == pytest.approx(found["pu_auc"], abs=1e-4)
+    assert len(found["by_epoch"]["pu_auc"]) == 2
 
     with pytest.raises(ValueError, match="digits has none; give a number of folds"):
         bench.judge("nnpu", datasets.load("digits"), folds_of="apart", seed=100, settings=settings)

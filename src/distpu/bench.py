@@ -95,7 +95,7 @@ def simulate(
     if held_out:
         out = held_out_rows(data, index, s, held_out if data.apart is None else "apart", seed)[0]
         held, x, y, s = (x[out], s[out]), x[~out], y[~out], s[~out]
-    watch = _EveryEpoch(data, held, share)
+    watch = _EveryEpoch((data.x_test, data.y_test), held, share)
     if (every_epoch or held_out) and method in METHODS:
         classifier._observe = watch
     start = time.perf_counter()
@@ -140,12 +140,16 @@ def judge(method: str, data: Dataset, *, folds_of: int | str, seed: int, setting
     """
     index, s = draw_pu(data.y, data.labelled, seed=seed)
     prior = float(data.y[index][s == 0].mean())
-    x, z = data.x[index], np.full(len(s), np.nan)
+    x, z, paths, watching = data.x[index], np.full(len(s), np.nan), [], 0.0
     start = time.perf_counter()
     for out in held_out_rows(data, index, s, folds_of, seed):
         classifier = make(method, {"prior": prior, "random_state": seed, "progress": False, **settings})
+        classifier._observe = watch = _EveryEpoch(held=(x[out], s[out]), prior=prior)
         classifier.fit(x[~out], s[~out])
         z[out] = classifier.decision_function(x[out])
+        paths.append([[row["pu_accuracy"], row["pu_auc"]] for row in classifier.history_])
+        watching += watch.seconds
+    seconds = time.perf_counter() - start - watching
     s, z = s[~np.isnan(z)], z[~np.isnan(z)]
     return {
         "method": method,
@@ -154,9 +158,10 @@ def judge(method: str, data: Dataset, *, folds_of: int | str, seed: int, setting
         "keep": "last",
         "pu_accuracy": metrics.pu_accuracy(s, z, prior),
         "pu_auc": metrics.pu_auc(s, z),
+        "by_epoch": dict(zip(("pu_accuracy", "pu_auc"), np.mean(paths, axis=0).T.round(4).tolist(), strict=True)),
         "folds": folds_of,
         "prior": prior,
-        "seconds": round(time.perf_counter() - start, 2),
+        "seconds": round(seconds, 2),
         "settings": _settings(classifier, settings),
         "device": _device_name(classifier),
         "versions": versions(),
@@ -180,24 +185,32 @@ def _settings(classifier: Any, told: dict[str, Any]) -> dict[str, Any]:
 
 
 class _EveryEpoch:
-    """Figures of an epoch's network, for the log: test metrics; on held-out PU rows, if there are some, PU accuracy."""
+    """Figures of an epoch's network, for the log: test metrics, PU metrics on held-out PU rows, or both."""
 
-    def __init__(self, data: Dataset, held: tuple[np.ndarray, np.ndarray] | None, prior: Any):
-        self.x_test, self.y_test, self.prior = as_tensor(data.x_test), data.y_test, prior
-        self.held = (as_tensor(held[0]), held[1]) if held else None
+    def __init__(
+        self,
+        test: tuple[np.ndarray, np.ndarray] | None = None,
+        held: tuple[np.ndarray, np.ndarray] | None = None,
+        prior: Any = None,
+    ):
+        self.sets = {name: (as_tensor(rows[0]), rows[1]) for name, rows in (("test", test), ("held", held)) if rows}
+        self.prior = prior
         self.seconds = 0.0  # spent here: no part of the training
 
     def __call__(self, net: Any) -> dict[str, float]:
         start = time.perf_counter()
         device = next(net.parameters()).device
-        if fits(self.x_test, device):  # there once and for all
-            self.x_test = self.x_test.to(device)
-        found = metrics.evaluate(self.y_test, nets.logits(net, self.x_test).cpu().double().numpy())
-        figures = {f"test_{name}": value for name, value in found.items()}
-        if self.held:
-            x, s = self.held
+        figures: dict[str, float] = {}
+        for name, (x, label) in self.sets.items():
+            if fits(x, device):  # there once and for all
+                x = x.to(device)
+                self.sets[name] = x, label
             z = nets.logits(net, x).cpu().double().numpy()
-            figures["pu_accuracy"] = metrics.pu_accuracy(s, z, float(self.prior))
+            if name == "test":
+                figures |= {f"test_{metric}": value for metric, value in metrics.evaluate(label, z).items()}
+            else:
+                figures["pu_accuracy"] = metrics.pu_accuracy(label, z, float(self.prior))
+                figures["pu_auc"] = metrics.pu_auc(label, z)
         self.seconds += time.perf_counter() - start
         return figures
 
