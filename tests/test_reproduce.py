@@ -393,6 +393,7 @@ def test_significance_is_paired_by_seed(other, sign):
 def test_best_and_second_best_share_their_places():
     figures_ = [Figure({0: 1.0}), None, Figure({0: 3.0}), Figure({0: 3.0}), Figure({0: 2.0})]
     assert tables.best(figures_) == ({2, 3}, {4})
+    assert tables.best([None, Figure({0: 3.0})]) == (set(), set())  # the only one is not the best
 
 
 # -------------------------------------------------------------------- figures

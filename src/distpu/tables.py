@@ -70,8 +70,10 @@ def mark(ours: Figure | None, other: Figure | None) -> str:
 
 
 def best(figures: list[Figure | None]) -> tuple[set[int], set[int]]:
-    """Places of the best and of the second best."""
+    """Places of the best and of the second best; none where there is but one to compare."""
     means = [round(f.mean, 2) if f else -math.inf for f in figures]
+    if sum(f is not None for f in figures) < 2:
+        return set(), set()
     order = sorted({m for m in means if m > -math.inf}, reverse=True)
     first, second = (order + [math.nan, math.nan])[:2]
     return {i for i, m in enumerate(means) if m == first}, {i for i, m in enumerate(means) if m == second}
