@@ -402,7 +402,7 @@ def test_alzheimer_images_are_resized_bilinearly(tmp_path, alzheimer):
 def test_alzheimer_rows_of_the_last_slices_lie_apart(tmp_path, alzheimer, monkeypatch):
     """Files are numbered slice by slice; the order of rows is that of the names, where 10 comes before 2."""
     monkeypatch.setattr(datasets, "COUNTS", {**datasets.COUNTS, "train": {"MildDemented": 6, "NonDemented": 12}})
-    monkeypatch.setattr(datasets, "PATIENTS", {"MildDemented": 1, "NonDemented": 2})
+    monkeypatch.setattr(datasets, "PEOPLE", {"MildDemented": 1, "NonDemented": 2})
     monkeypatch.setattr(datasets, "TEST_SLICES", 2)  # of six: slices 4 and 5
     image = alzheimer["test/MildDemented/MildDemented (0).jpg"]
     files = {name: raw for name, raw in alzheimer.items() if name.startswith("test")}
@@ -414,7 +414,9 @@ def test_alzheimer_rows_of_the_last_slices_lie_apart(tmp_path, alzheimer, monkey
 
 
 def test_alzheimer_files_of_other_names_tell_no_slices(tmp_path, alzheimer):
-    assert datasets.load("alzheimer", write_alzheimer(tmp_path, alzheimer)).apart is None
+    assert datasets.load("alzheimer", write_alzheimer(tmp_path / "a", alzheimer)).apart is None
+    through = {f"{Path(name).parent}/image{i}.jpg": raw for i, (name, raw) in enumerate(alzheimer.items())}
+    assert datasets.load("alzheimer", write_alzheimer(tmp_path / "b", through)).apart is None
 
 
 @pytest.mark.parametrize("where", ["", "Alzheimer_s Dataset", "alzheimer/Alzheimer_s Dataset"])

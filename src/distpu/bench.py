@@ -92,8 +92,9 @@ def simulate(
     share = true_prior if prior == "true" else prior
     classifier = make(method, {"prior": share, "random_state": seed, **(settings or {})})
     x, y, held = data.x[index], data.y[index], None
+    which: int | str = "apart" if held_out and data.apart is not None else held_out
     if held_out:
-        out = held_out_rows(data, index, s, held_out if data.apart is None else "apart", seed)[0]
+        out = held_out_rows(data, index, s, which, seed)[0]
         held, x, y, s = (x[out], s[out]), x[~out], y[~out], s[~out]
     watch = _EveryEpoch((data.x_test, data.y_test), held, share)
     if (every_epoch or held_out) and method in METHODS:
@@ -121,6 +122,7 @@ def simulate(
         "prior_told": share,
         "prior": classifier.prior_ if np.isfinite(classifier.prior_) else None,
         "seconds": round(seconds, 2),
+        **({"held_out": which} if held_out else {}),
         "settings": {"labelled": int(s.sum()), "scenario": scenario, **_settings(classifier, settings or {})},
         "device": _device_name(classifier) if method in METHODS else "cpu",
         "versions": versions(),
@@ -140,17 +142,19 @@ def judge(method: str, data: Dataset, *, folds_of: int | str, seed: int, setting
     """
     index, s = draw_pu(data.y, data.labelled, seed=seed)
     prior = float(data.y[index][s == 0].mean())
-    x, z, paths, watching = data.x[index], np.full(len(s), np.nan), [], 0.0
+    x, z, histories, watching = data.x[index], np.empty(len(s)), [], 0.0
+    parts = held_out_rows(data, index, s, folds_of, seed)
     start = time.perf_counter()
-    for out in held_out_rows(data, index, s, folds_of, seed):
+    for out in parts:
         classifier = make(method, {"prior": prior, "random_state": seed, "progress": False, **settings})
         classifier._observe = watch = _EveryEpoch(held=(x[out], s[out]), prior=prior)
         classifier.fit(x[~out], s[~out])
         z[out] = classifier.decision_function(x[out])
-        paths.append([[row["pu_accuracy"], row["pu_auc"]] for row in classifier.history_])
+        histories.append(classifier.history_)
         watching += watch.seconds
     seconds = time.perf_counter() - start - watching
-    s, z = s[~np.isnan(z)], z[~np.isnan(z)]
+    judged = np.any(parts, axis=0)
+    s, z = s[judged], z[judged]
     return {
         "method": method,
         "dataset": data.name,
@@ -158,7 +162,7 @@ def judge(method: str, data: Dataset, *, folds_of: int | str, seed: int, setting
         "keep": "last",
         "pu_accuracy": metrics.pu_accuracy(s, z, prior),
         "pu_auc": metrics.pu_auc(s, z),
-        "by_epoch": dict(zip(("pu_accuracy", "pu_auc"), np.mean(paths, axis=0).T.round(4).tolist(), strict=True)),
+        "by_epoch": {name: _by_epoch(histories, name) for name in ("pu_accuracy", "pu_auc")},
         "folds": folds_of,
         "prior": prior,
         "seconds": round(seconds, 2),
@@ -174,8 +178,18 @@ def held_out_rows(data: Dataset, index: np.ndarray, s: np.ndarray, folds_of: int
         fold = folds(data.x[index], s, int(folds_of), seed)
         return [fold == k for k in range(int(folds_of))]
     if data.apart is None:
-        raise ValueError(f"folds='apart' needs rows that lie apart, and {data.name} has none; give a number of folds")
+        given = f"folds='apart' needs rows that lie apart, and this copy of {data.name} names none"
+        raise ValueError(f"{given}; give a number of folds")
     return [data.apart[index]]
+
+
+def _by_epoch(histories: list[list[Result]], name: str) -> dict[str, list[float]]:
+    """A figure's path in each stage, mean over the folds. Networks are judged by z >= 0, also PUSB's and VPU's."""
+    stages = dict.fromkeys(row["stage"] for row in histories[0])
+    paths = {
+        stage: [[row[name] for row in history if row["stage"] == stage] for history in histories] for stage in stages
+    }
+    return {stage: np.mean(path, axis=0).round(4).tolist() for stage, path in paths.items()}
 
 
 def _settings(classifier: Any, told: dict[str, Any]) -> dict[str, Any]:

@@ -41,7 +41,7 @@ class Dataset:
     y_test: np.ndarray
     labelled: int  # labelled positives in the paper's protocol
     positive: str  # the positive class in words
-    apart: np.ndarray | None = None  # training rows as far from the others as test rows are; None: any are
+    apart: np.ndarray | None = None  # training rows as far from the rest as test rows; None where random ones are, too
 
 
 @dataclass(frozen=True)
@@ -88,8 +88,8 @@ COUNTS = {  # images per class of the Alzheimer release
     "train": {"MildDemented": 717, "ModerateDemented": 52, "NonDemented": 2560, "VeryMildDemented": 1792},
     "test": {"MildDemented": 179, "ModerateDemented": 12, "NonDemented": 640, "VeryMildDemented": 448},
 }
-PATIENTS = {"MildDemented": 28, "ModerateDemented": 2, "NonDemented": 100, "VeryMildDemented": 70}
-TEST_SLICES = 7  # the last of each patient's 32 slices; six of most
+PEOPLE = {"MildDemented": 28, "ModerateDemented": 2, "NonDemented": 100, "VeryMildDemented": 70}
+TEST_SLICES = 7  # the last of each one's 32 slices; six of most
 _FOLDERS = {"fashion-mnist": ["fashion-mnist"], "cifar-10": ["cifar-10-batches-py", "cifar-10-batches-bin"]}
 _ZIPS = ("alzheimer.zip", "alzheimers-dataset-4-class-of-images.zip")
 SYSTEM = Path("/usr/share/datasets")  # Debian's package dataset-fashion-mnist installs here
@@ -244,14 +244,18 @@ def _images(
 def _last_slices(files: list[tuple[str, str, str]]) -> np.ndarray | None:
     """Which training rows are of the last slices that train; None where files are not numbered as in the release.
 
-    The release cuts 200 patients into 32 slices each. Those of a class are numbered slice by slice, and its test rows
-    are the last six or seven of the same patients. So a training row drawn at random has a twin, the slice next to it,
-    among the others: who holds it out asks whether the patient is known by heart (docs/reproduce.md).
+    The release shows 200 people in 32 slices each. Those of a class are numbered slice by slice, and its test rows are
+    the last six or seven of the same people. So a training row drawn at random has a twin, the slice next to it, among
+    the others, and most test rows have none (docs/reproduce.md).
     """
-    numbers = [re.fullmatch(r"[A-Za-z]+(\d+)", Path(name).stem) for _, name, _ in files]
-    if not all(numbers):
-        return None
-    slices = np.array([int(n[1]) // PATIENTS[kind] for n, (kind, *_) in zip(numbers, files, strict=True) if n])
+    found = [re.fullmatch(r"[A-Za-z]+(\d+)", Path(name).stem) for _, name, _ in files]
+    kinds, numbers = np.array([kind for kind, *_ in files]), np.array([int(m[1]) if m else -1 for m in found])
+    slices = np.empty(len(files), dtype=np.int64)
+    for kind in np.unique(kinds):
+        own = numbers[kinds == kind]
+        if sorted(own) != [*range(len(own))]:
+            return None
+        slices[kinds == kind] = own // PEOPLE[kind]
     return slices > slices.max() - TEST_SLICES
 
 

@@ -30,7 +30,7 @@ KEEPS = {
     "pu": "epoch chosen on held-out PU rows",
     "oracle": "best epoch on the test rows (what public codes print; uses test labels)",
 }
-HELD_OUT = 10  # one PU row in ten chooses the epoch of keep = "pu"
+HELD_OUT = 10  # one PU row in ten chooses the epoch of keep = "pu"; of Alzheimer the last slices (bench.simulate)
 
 
 @dataclass(frozen=True)
@@ -134,6 +134,8 @@ def _experiment(name: str, table: dict[str, Any]) -> Experiment:
     folds = table.get("folds", Experiment.folds)
     if folds != "apart" and (type(folds) is not int or folds < 2):
         raise ValueError(f"folds = {folds!r} must be a number from 2 on, or 'apart' for Alzheimer's last slices")
+    if "folds" in table and show != "search":
+        raise ValueError(f"folds = {folds!r} belongs to show = 'search', this is {show!r}; leave it out")
     known = {"title", "show", "seeds", "keeps", "cells", "settings", "vary", "folds"}
     options = {key: value for key, value in table.items() if key not in known}
     return Experiment(name, table["title"], show, _seeds(table.get("seeds", 5)), kept, cells, options, folds)
@@ -293,7 +295,7 @@ def fits(experiment: Experiment, cell: Cell, line: Line) -> bool:
     if _whole(cell.method, told) != _whole(cell.method, cell.settings):
         return False
     if experiment.show == "search" or "prior_told" not in line:  # a search is always told the true prior
-        return experiment.show == "search" and "pu_auc" in line and line["folds"] == experiment.folds
+        return experiment.show == "search" and "pu_auc" in line and line.get("folds") == experiment.folds
     wanted, told_prior = line["true_prior"] if cell.prior == "true" else cell.prior, line["prior_told"]
     if isinstance(wanted, str) or isinstance(told_prior, str):  # 'auto'
         return wanted == told_prior
