@@ -304,7 +304,7 @@ def test_a_search_looks_at_no_test_row(tmp_path, monkeypatch):
     done = run(tmp_path, str(tmp_path / "tiny-search.toml"))
     lines = lines_in(tmp_path, "tiny-search")
     assert [line["variant"] for line in lines] == ["epochs=1", "epochs=6"]
-    assert all(set(line).isdisjoint(experiments.METRICS) for line in lines)
+    assert all(set(line).isdisjoint((*experiments.METRICS, "by_epoch")) for line in lines)
     assert lines[1]["pu_accuracy"] > lines[0]["pu_accuracy"]
     assert done.output.index("epochs=6") < done.output.index("epochs=1")  # the best first
     assert "no true label is looked at" in (tmp_path / "results/tiny-search/README.md").read_text()
@@ -315,7 +315,7 @@ def test_rows_that_lie_apart_judge_what_the_others_taught():
     data = datasets.load("digits")
     data = dataclasses.replace(data, apart=np.arange(len(data.x)) >= 700)
     settings = {"epochs": 2, "device": "cpu"}
-    found = bench.judge("nnpu", data, folds_of="apart", seed=100, settings=settings)
+    found = bench.judge("nnpu", data, folds_of="apart", seed=100, settings=settings, every_epoch=True)
     index, s = draw_pu(data.y, data.labelled, seed=100)
     prior, out = float(data.y[index][s == 0].mean()), index >= 700  # with the unlabelled copies of labelled rows
     classifier = bench.make("nnpu", {"prior": prior, "random_state": 100, **settings})
@@ -345,6 +345,9 @@ def test_folds_that_cannot_be_are_refused(tmp_path, told):
     (tmp_path / "my.toml").write_text(f"folds = {told}\n" + SEARCH)
     with pytest.raises(ValueError, match="must be a number from 2 on, or 'apart'"):
         experiments.read(str(tmp_path / "my.toml"))
+
+
+def test_folds_are_refused_outside_a_search(tmp_path):
     (tmp_path / "my.toml").write_text("folds = 3\n" + TINY)
     with pytest.raises(ValueError, match="belongs to show = 'search'"):
         experiments.read(str(tmp_path / "my.toml"))
@@ -356,6 +359,13 @@ def test_a_line_of_other_folds_is_another_run(tmp_path):
     (tmp_path / "tiny-search.toml").write_text("folds = 3\n" + SEARCH)
     again = experiments.read(str(tmp_path / "tiny-search.toml"))
     assert experiments.known_lines(again, tmp_path / "results") == []
+
+
+def test_a_search_keeps_every_epoch_where_it_is_asked_to(tmp_path):
+    (tmp_path / "tiny-search.toml").write_text("every_epoch = true\n" + SEARCH)
+    run(tmp_path, str(tmp_path / "tiny-search.toml"))
+    paths = [line["by_epoch"]["pu_auc"] for line in lines_in(tmp_path, "tiny-search")]
+    assert [[*map(len, path.values())] for path in paths] == [[1], [6]]
 
 
 def test_the_guides_own_file_works(tmp_path):

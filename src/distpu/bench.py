@@ -96,7 +96,7 @@ def simulate(
     if held_out:
         out = held_out_rows(data, index, s, which, seed)[0]
         held, x, y, s = (x[out], s[out]), x[~out], y[~out], s[~out]
-    watch = _EveryEpoch((data.x_test, data.y_test), held, share)
+    watch = EveryEpoch((data.x_test, data.y_test), held, share)
     if (every_epoch or held_out) and method in METHODS:
         classifier._observe = watch
     start = time.perf_counter()
@@ -134,11 +134,21 @@ def simulate(
     return result
 
 
-def judge(method: str, data: Dataset, *, folds_of: int | str, seed: int, settings: dict[str, Any]) -> Result:
+def judge(
+    method: str,
+    data: Dataset,
+    *,
+    folds_of: int | str,
+    seed: int,
+    settings: dict[str, Any],
+    every_epoch: bool = False,
+) -> Result:
     """PU accuracy and PU AUC of settings, on held-out PU rows: each once, over folds; or those that lie 'apart'.
 
     True labels are not looked at: only the prior is the true one, as in the paper's protocol. The seed should be none
     of those that are reported.
+
+    every_epoch  scores the held-out rows after each epoch too: on Fashion-MNIST a quarter more time, or half
     """
     index, s = draw_pu(data.y, data.labelled, seed=seed)
     prior = float(data.y[index][s == 0].mean())
@@ -147,9 +157,12 @@ def judge(method: str, data: Dataset, *, folds_of: int | str, seed: int, setting
     start = time.perf_counter()
     for out in parts:
         classifier = make(method, {"prior": prior, "random_state": seed, "progress": False, **settings})
-        classifier._observe = watch = _EveryEpoch(held=(x[out], s[out]), prior=prior)
+        held = x[out], s[out]
+        watch = EveryEpoch(held=held, prior=prior)
+        if every_epoch:
+            classifier._observe = watch
         classifier.fit(x[~out], s[~out])
-        z[out] = classifier.decision_function(x[out])
+        z[out] = classifier.decision_function(held[0])
         histories.append(classifier.history_)
         watching += watch.seconds
     seconds = time.perf_counter() - start - watching
@@ -162,7 +175,7 @@ def judge(method: str, data: Dataset, *, folds_of: int | str, seed: int, setting
         "keep": "last",
         "pu_accuracy": metrics.pu_accuracy(s, z, prior),
         "pu_auc": metrics.pu_auc(s, z),
-        "by_epoch": {name: _by_epoch(histories, name) for name in ("pu_accuracy", "pu_auc")},
+        **({"by_epoch": {n: _by_epoch(histories, n) for n in ("pu_accuracy", "pu_auc")}} if every_epoch else {}),
         "folds": folds_of,
         "prior": prior,
         "seconds": round(seconds, 2),
@@ -198,7 +211,7 @@ def _settings(classifier: Any, told: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in whole.items() if name not in SAID_ELSEWHERE}
 
 
-class _EveryEpoch:
+class EveryEpoch:
     """Figures of an epoch's network, for the log: test metrics, PU metrics on held-out PU rows, or both."""
 
     def __init__(

@@ -204,7 +204,7 @@ def task(experiment: Experiment, run: Wanted, root: str | None, folder: Path) ->
     """Its run folder is named after all that makes the run: with other settings it is another folder."""
     protocol: dict[str, Any] = {"prior": run.cell.prior, "every_epoch": False, "held_out": 0}
     if experiment.show == "search":
-        protocol = {"folds_of": experiment.folds}
+        protocol = {"folds_of": experiment.folds, "every_epoch": experiment.options.get("every_epoch", False)}
     elif run.held_out:
         protocol["held_out"] = HELD_OUT
     else:
