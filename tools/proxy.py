@@ -20,7 +20,7 @@ import torch
 from torch import nn
 
 from distpu import metrics, nets
-from distpu.bench import held_out_rows, make
+from distpu.bench import EveryEpoch, held_out_rows, make
 from distpu.data import draw_pu
 from distpu.datasets import load
 
@@ -49,19 +49,13 @@ def main(dataset: str, method: str, settings: str = "{}", seed: str = "100", fol
     if dataset == "alzheimer":
         x = x.reshape(len(x), 1, 56, 4, 56, 4).mean((3, 5)).round().astype(np.uint8)
         network, scaling = narrow_resnet, "standard"
-    by_epoch: list[str] = []
-
-    def watch(net: nn.Module) -> dict[str, float]:
-        z = nets.logits(net, torch.from_numpy(x[out])).double().numpy()
-        by_epoch.append(f"{100 * metrics.pu_accuracy(s[out], z, prior):.1f}/{100 * metrics.pu_auc(s[out], z):.1f}")
-        return {}
-
     told = {"prior": prior, "random_state": int(seed), "network": network, "scaling": scaling, **json.loads(settings)}
     start = time.monotonic()
     classifier = make(method, told)
-    classifier._observe = watch
+    classifier._observe = EveryEpoch(held=(x[out], s[out]), prior=prior)
     classifier.fit(x[~out], s[~out])
     z, held = classifier.decision_function(x[out]), s[out]
+    by_epoch = [f"{100 * row['pu_accuracy']:.1f}/{100 * row['pu_auc']:.1f}" for row in classifier.history_]
     print(
         f"{method} on {dataset}, seed {seed}, {settings}: PU accuracy {100 * metrics.pu_accuracy(held, z, prior):.2f}, "
         f"PU AUC {100 * metrics.pu_auc(held, z):.2f}, share of U called positive {(z[held == 0] >= 0).mean():.3f}; "
@@ -73,4 +67,7 @@ def main(dataset: str, method: str, settings: str = "{}", seed: str = "100", fol
 if __name__ == "__main__":
     if not 3 <= len(sys.argv) <= 6 or sys.argv[1] not in ("cifar-10", "alzheimer"):
         sys.exit(__doc__)
-    main(*sys.argv[1:])
+    try:
+        main(*sys.argv[1:])
+    except (OSError, ValueError) as error:
+        sys.exit(f"proxy: {error}")

@@ -23,27 +23,24 @@ def nearest(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def main(root: str | None = None) -> None:
     data = load("alzheimer", root)
-    x, x_test = (small(rows) for rows in (data.x, data.x_test))
     if data.apart is None:
         sys.exit("the files of this copy are not numbered as in the release: its slices are not known")
+    x, x_test, y = small(data.x), small(data.x_test), data.y
     random = np.random.default_rng(0).permutation(len(x)) < len(x) / 2
-    print(
-        "| rows | number | to the nearest, median | nearer than 3, % | its label is the same, % |\n" + "|---" * 5 + "|"
-    )
-    for name, a, y_a, b, y_b in (
-        ("test, from all that train", x_test, data.y_test, x, data.y),
-        ("a random half, from the other", x[random], data.y[random], x[~random], data.y[~random]),
-        (
-            "the last seven slices, from the others",
-            x[data.apart],
-            data.y[data.apart],
-            x[~data.apart],
-            data.y[~data.apart],
-        ),
+    print("| rows | number | to the nearest, median | nearer than 3, % | its label is the same, % |")
+    print("|---" * 5 + "|")
+    show("test, from all that train", x_test, data.y_test, x, y)
+    for name, out in (
+        ("a random half, from the other", random),
+        ("the last seven slices, from the others", data.apart),
     ):
-        distance, which = nearest(a, b)
-        near, same = 100 * (distance < 3).mean(), 100 * (y_b[which] == y_a).mean()
-        print(f"| {name} | {len(a):,} | {np.median(distance):.1f} | {near:.0f} | {same:.1f} |")
+        show(name, x[out], y[out], x[~out], y[~out])
+
+
+def show(name: str, a: np.ndarray, y_a: np.ndarray, b: np.ndarray, y_b: np.ndarray) -> None:
+    distance, which = nearest(a, b)
+    near, same = 100 * (distance < 3).mean(), 100 * (y_b[which] == y_a).mean()
+    print(f"| {name} | {len(a):,} | {np.median(distance):.1f} | {near:.0f} | {same:.1f} |")
 
 
 def small(x: np.ndarray) -> np.ndarray:
@@ -53,4 +50,7 @@ def small(x: np.ndarray) -> np.ndarray:
 if __name__ == "__main__":
     if len(sys.argv) > 2 or "-h" in sys.argv[1:] or "--help" in sys.argv[1:]:
         sys.exit(__doc__)
-    main(*sys.argv[1:])
+    try:
+        main(*sys.argv[1:])
+    except (OSError, ValueError) as error:
+        sys.exit(f"slices: {error}")
