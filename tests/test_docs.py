@@ -47,8 +47,9 @@ def test_the_readme_has_the_results_as_they_are():
     def shown(cell, metric):
         return str(tables.figure(lines, cell, metric))
 
+    column = {"fashion-mnist": 1, "cifar-10": 3}
     for cell in experiment.cells:
-        if cell.dataset in (column := {"fashion-mnist": 1, "cifar-10": 3}):
+        if cell.dataset in column:
             row = next(line for line in readme if line.startswith(f"| {cell.label} |") and "±" in line)
             told = "{:.2f} ± {:.2f}".format(*cell.published["accuracy"])
             ours, paper = row.strip("| ").split(" | ")[column[cell.dataset] :][:2]
