@@ -80,8 +80,9 @@ def _over_a_setting(axes: Any, experiment: Experiment, lines: list[Line]) -> Non
     panels = (("accuracy",), ("auc",)) if len(methods) > 1 else (METRICS[:3], METRICS[3:])
     for axis, metrics in zip(axes, panels, strict=True):
         ticks = [_values(cell)[-1] for cell in next(iter(methods.values()))]
-        for (label, cells), metric in itertools.product(methods.items(), metrics):
-            points = [(place, figure(lines, cell, metric)) for place, cell in enumerate(cells)]
+        for number, ((label, cells), metric) in enumerate(itertools.product(methods.items(), metrics)):
+            aside = 0.06 * (number - (len(methods) * len(metrics) - 1) / 2)  # else a line's bars hide the next one's
+            points = [(place + aside, figure(lines, cell, metric)) for place, cell in enumerate(cells)]
             known = [(place, found) for place, found in points if found]
             if known:
                 spread = [0.0 if math.isnan(found.deviation) else found.deviation for _, found in known]
