@@ -493,6 +493,11 @@ def test_a_grid_sets_what_it_names():
         (('"oracle"', '"orakle"'), "keeps = 'orakle' is not known; did you mean 'oracle'?"),
         (("seeds = 2", "seeds = 0"), "seeds = 0 must be a number from 1 on"),
         (("seeds = 2", 'seeds = "2"'), "seeds = '2' must be a number from 1 on"),
+        (("seeds = 2", "seed = 2"), "an experiment has no key 'seed'; did you mean 'seeds'?"),
+        (("settings = { epochs = 2 }", "setting = { epochs = 2 }"), "no key 'setting'; did you mean 'settings'?"),
+        (("[settings.digits]", "[settings.digit]"), "settings has no key 'digit'; did you mean 'digits'?"),
+        (("settings = { epochs = 2 }", "digits.epochs = 2"), "cells.digits has no key 'epochs'"),
+        (("seeds = 2", "every_epoch = true"), "every_epoch = True belongs to show = 'search', this is 'comparison'"),
     ],
 )
 def test_a_wrong_file_is_told_what_is_wrong(change, message, tmp_path):

@@ -30,6 +30,10 @@ KEEPS = {
     "pu": "epoch chosen on held-out PU rows",
     "oracle": "best epoch on the test rows (what public codes print; uses test labels)",
 }
+TOP = ("title", "show", "seeds", "keeps", "cells", "settings", "vary", "folds")  # keys of a file; the rest are options
+OPTIONS = ("text", "notes", "against", "axis", "axes", "panels", "every_epoch",
+           "prior", "vc", "delta", "n_labelled", "n_unlabelled")  # the last five: of the bound  # fmt: skip
+CELL = ("method", "dataset", "datasets", "settings", "variant", "label", "prior", "published")
 HELD_OUT = 10  # one PU row in ten chooses the epoch of keep = "pu"; of Alzheimer the last slices (bench.simulate)
 
 
@@ -115,14 +119,19 @@ def read(name: str) -> Experiment:
 
 def _experiment(name: str, table: dict[str, Any]) -> Experiment:
     cells: list[Cell] = []
+    _refuse_unknown("an experiment", table, (*TOP, *OPTIONS))
     for entry in table.get("cells", []):
-        for dataset in entry.get("datasets") or [entry["dataset"]]:
+        own_sets = entry.get("datasets") or [entry["dataset"]]
+        _refuse_unknown("a cell", entry, (*CELL, *own_sets))
+        for dataset in own_sets:
+            _refuse_unknown(f"cells.{dataset}", entry.get(dataset, {}), ("settings", "published"))
             common = {**table.get("settings", {}).get(dataset, {}), **entry.get("settings", {})}
             own = {**common, **entry.get(dataset, {}).get("settings", {})}
             published = entry.get(dataset, {}).get("published", entry.get("published", {}))
             base = Cell(entry["method"], dataset, own, entry.get("variant", ""), entry.get("label", entry["method"]),
                         entry.get("prior", "true"), published)  # fmt: skip
             cells += _varied(base, table.get("vary", {}))
+    _refuse_unknown("settings", table.get("settings", {}), tuple({cell.dataset for cell in cells}))
     for cell in cells:
         keeps(cell)  # refuses what the method does not know, before any run
     show, kept = table["show"], table.get("keeps", ["last"])
@@ -134,11 +143,17 @@ def _experiment(name: str, table: dict[str, Any]) -> Experiment:
     folds = table.get("folds", Experiment.folds)
     if folds != "apart" and (type(folds) is not int or folds < 2):
         raise ValueError(f"folds = {folds!r} must be a number from 2 on, or 'apart' for Alzheimer's last slices")
-    if "folds" in table and show != "search":
-        raise ValueError(f"folds = {folds!r} belongs to show = 'search', this is {show!r}; leave it out")
-    known = {"title", "show", "seeds", "keeps", "cells", "settings", "vary", "folds"}
-    options = {key: value for key, value in table.items() if key not in known}
+    for key in ("folds", "every_epoch"):
+        if key in table and show != "search":
+            raise ValueError(f"{key} = {table[key]!r} belongs to show = 'search', this is {show!r}; leave it out")
+    options = {key: value for key, value in table.items() if key in OPTIONS}
     return Experiment(name, table["title"], show, _seeds(table.get("seeds", 5)), kept, cells, options, folds)
+
+
+def _refuse_unknown(what: str, told: dict[str, Any], known: tuple[str, ...]) -> None:
+    for key in told:
+        if key not in known:
+            raise ValueError(f"{what} has no key {key!r}{near(key, known)} (one of {', '.join(known)})")
 
 
 def _seeds(told: Any) -> list[int]:
