@@ -497,6 +497,11 @@ def test_a_grid_sets_what_it_names():
         (("settings = { epochs = 2 }", "setting = { epochs = 2 }"), "no key 'setting'; did you mean 'settings'?"),
         (("[settings.digits]", "[settings.digit]"), "settings has no key 'digit'; did you mean 'digits'?"),
         (("settings = { epochs = 2 }", "digits.epochs = 2"), "cells.digits has no key 'epochs'"),
+        (("seeds = 2", "vary = { epochs = 3 }"), "vary has epochs = 3; it must be a list"),
+        (('["last", "oracle", "pu"]', '"last"'), "an experiment has keeps = 'last'; it must be a list"),
+        (('dataset = "digits"', 'datasets = "digits"'), "a cell has datasets = 'digits'; it must be a list"),
+        (("[[cells]]", "[[cell]]"), "an experiment has no key 'cell'; did you mean 'cells'?"),
+        (("settings = { epochs = 2 }", "settings = 2"), "a cell has settings = 2; it must be a table"),
         (("seeds = 2", "every_epoch = true"), "every_epoch = True belongs to show = 'search', this is 'comparison'"),
     ],
 )
@@ -504,6 +509,15 @@ def test_a_wrong_file_is_told_what_is_wrong(change, message, tmp_path):
     (tmp_path / "wrong.toml").write_text(TINY.replace(*change))
     with pytest.raises(ValueError, match=message.replace("?", r"\?")):
         experiments.read(str(tmp_path / "wrong.toml"))
+
+
+def test_cells_are_a_list_and_there_are_some(tmp_path):
+    """[cells] for [[cells]], and a file that ends before them: no table without a row."""
+    head, cell = 'title = "t"\nshow = "comparison"\n', 'method = "naive"\ndataset = "digits"\n'
+    for text, message in ((head + "[cells]\n" + cell, "it must be a list"), (head, "has no 'cells' where")):
+        (tmp_path / "wrong.toml").write_text(text)
+        with pytest.raises(ValueError, match=message):
+            experiments.read(str(tmp_path / "wrong.toml"))
 
 
 def test_an_unknown_name_gets_the_nearest():

@@ -12,7 +12,7 @@ import json
 import re
 import tomllib
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -30,10 +30,15 @@ KEEPS = {
     "pu": "epoch chosen on held-out PU rows",
     "oracle": "best epoch on the test rows (what public codes print; uses test labels)",
 }
-TOP = ("title", "show", "seeds", "keeps", "cells", "settings", "vary", "folds")  # keys of a file; the rest are options
-OPTIONS = ("text", "notes", "against", "axis", "axes", "panels", "every_epoch",
-           "prior", "vc", "delta", "n_labelled", "n_unlabelled")  # the last five: of the bound  # fmt: skip
-CELL = ("method", "dataset", "datasets", "settings", "variant", "label", "prior", "published")
+# keys of a file and what they hold; an object: looked at where it is read
+TOP = {"title": str, "show": str, "seeds": object, "keeps": list, "cells": list, "settings": dict, "vary": dict,
+       "folds": object}  # fmt: skip
+OPTIONS = {"text": str, "notes": dict, "against": str, "axis": str, "axes": list, "panels": list, "every_epoch": bool,
+           "prior": object, "vc": object, "delta": object, "n_labelled": list, "n_unlabelled": list}  # fmt: skip
+CELL = {"method": str, "dataset": str, "datasets": list, "settings": dict, "variant": str, "label": str,
+        "prior": object, "published": dict}  # fmt: skip
+OF_A_SET = {"settings": dict, "published": dict}
+KINDS = {str: "a text", list: "a list, [...] or [[...]]", dict: "a table", bool: "true or false"}
 HELD_OUT = 10  # one PU row in ten chooses the epoch of keep = "pu"; of Alzheimer the last slices (bench.simulate)
 
 
@@ -119,19 +124,20 @@ def read(name: str) -> Experiment:
 
 def _experiment(name: str, table: dict[str, Any]) -> Experiment:
     cells: list[Cell] = []
-    _refuse_unknown("an experiment", table, (*TOP, *OPTIONS))
-    for entry in table.get("cells", []):
+    _check_keys("an experiment", table, TOP | OPTIONS)
+    _check_keys("vary", table.get("vary", {}), dict.fromkeys(table.get("vary", {}), list))
+    for entry in [] if table["show"] == "bound" else table["cells"]:
         own_sets = entry.get("datasets") or [entry["dataset"]]
-        _refuse_unknown("a cell", entry, (*CELL, *own_sets))
+        _check_keys("a cell", entry, CELL | dict.fromkeys(own_sets, dict))
         for dataset in own_sets:
-            _refuse_unknown(f"cells.{dataset}", entry.get(dataset, {}), ("settings", "published"))
+            _check_keys(f"cells.{dataset}", entry.get(dataset, {}), OF_A_SET)
             common = {**table.get("settings", {}).get(dataset, {}), **entry.get("settings", {})}
             own = {**common, **entry.get(dataset, {}).get("settings", {})}
             published = entry.get(dataset, {}).get("published", entry.get("published", {}))
             base = Cell(entry["method"], dataset, own, entry.get("variant", ""), entry.get("label", entry["method"]),
                         entry.get("prior", "true"), published)  # fmt: skip
             cells += _varied(base, table.get("vary", {}))
-    _refuse_unknown("settings", table.get("settings", {}), tuple({cell.dataset for cell in cells}))
+    _check_keys("settings", table.get("settings", {}), {cell.dataset: dict for cell in cells})
     for cell in cells:
         keeps(cell)  # refuses what the method does not know, before any run
     show, kept = table["show"], table.get("keeps", ["last"])
@@ -150,10 +156,12 @@ def _experiment(name: str, table: dict[str, Any]) -> Experiment:
     return Experiment(name, table["title"], show, _seeds(table.get("seeds", 5)), kept, cells, options, folds)
 
 
-def _refuse_unknown(what: str, told: dict[str, Any], known: tuple[str, ...]) -> None:
-    for key in told:
+def _check_keys(what: str, told: dict[str, Any], known: Mapping[str, type]) -> None:
+    for key, value in told.items():
         if key not in known:
             raise ValueError(f"{what} has no key {key!r}{near(key, known)} (one of {', '.join(known)})")
+        if not isinstance(value, known[key]):
+            raise ValueError(f"{what} has {key} = {value!r}; it must be {KINDS[known[key]]} (docs/reproduce.md)")
 
 
 def _seeds(told: Any) -> list[int]:
