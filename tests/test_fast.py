@@ -10,6 +10,7 @@ from torch import nn
 import distpu
 from distpu import bench, checks, fast, nets
 from distpu.data import PUData
+from distpu.methods.self_pu import SelfPaced
 from distpu.run import Run
 from distpu.stream import stream
 from distpu.train import Objective, Recipe, Risk, Step, epochs
@@ -56,6 +57,21 @@ def test_auto_compiles_long_stages_on_a_gpu(monkeypatch):
     assert not fast.Speed(compile=False).compiled(CUDA, 60 * cifar_epoch)
     monkeypatch.setattr(fast, "_can_compile", lambda: False)
     assert not fast.Speed().compiled(CUDA, 60 * cifar_epoch)
+
+
+def test_auto_does_not_compile_for_ever_new_shapes(monkeypatch):
+    """Self-PU on Alzheimer: 40 epochs took 541 s, 20, which are not compiled, 77."""
+    monkeypatch.setattr(fast, "COMPILE_FROM", 1.0)
+    asked = []
+    monkeypatch.setattr(fast.Speed, "compiled", lambda self, device, work: asked.append(work >= 1.0))
+    data = PUData(torch.rand(64, 5), (torch.arange(64) < 16).float(), 0.4)
+    for many_shapes in (False, True):
+        run = Run(data, lambda: network((5,)))
+        objective = Risk("risk", lambda z, s: z.square().mean())
+        objective.many_shapes = many_shapes
+        run.train("stage", run.net(), objective, Recipe(epochs=1, batch_size=16))
+    assert asked == [True, False]
+    assert SelfPaced.many_shapes and not Risk.many_shapes
 
 
 def test_training_in_bfloat16_gives_float32_logits_and_scores():

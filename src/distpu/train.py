@@ -41,6 +41,8 @@ class Recipe:
 class Objective(nn.Module):
     """What a stage minimises. What must outlive a batch is a buffer: then a killed run resumes by itself."""
 
+    many_shapes = False  # whether its batches come in ever new sizes, for each of which a network would be compiled
+
     def rows(self, s: Tensor) -> Tensor:
         """Numbers of the rows that the next epoch visits: all, unless a method says otherwise."""
         return torch.arange(len(s), device=s.device)

@@ -143,6 +143,7 @@ def consistency_weight(of: SelfPU, t: Tensor) -> Tensor:
 class SelfPaced(Objective):
     """Each step is one student's: the passes over the trusted rows of both come first, then those over the rest."""
 
+    many_shapes = True  # every choice of trusted rows cuts four passes anew
     trusted: Tensor  # (2, n): 1 a row that the student trusts to be positive, -1 negative, 0 not trusted
     epoch: Tensor
     teachers: Any  # nn.ModuleList of Teacher
