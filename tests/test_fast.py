@@ -10,7 +10,6 @@ from torch import nn
 import distpu
 from distpu import bench, checks, fast, nets
 from distpu.data import PUData
-from distpu.methods.self_pu import SelfPaced
 from distpu.run import Run
 from distpu.stream import stream
 from distpu.train import Objective, Recipe, Risk, Step, epochs
@@ -59,19 +58,15 @@ def test_auto_compiles_long_stages_on_a_gpu(monkeypatch):
     assert not fast.Speed().compiled(CUDA, 60 * cifar_epoch)
 
 
-def test_auto_does_not_compile_for_ever_new_shapes(monkeypatch):
-    """Self-PU on Alzheimer: 40 epochs took 541 s, 20, which are not compiled, 77."""
-    monkeypatch.setattr(fast, "COMPILE_FROM", 1.0)
+def test_auto_does_not_compile_for_ever_new_shapes(monkeypatch, toy):
+    monkeypatch.setattr(fast, "_can_compile", lambda: True)
+    assert fast.Speed().compiled(CUDA, 1e20) and not fast.Speed().compiled(CUDA, 1e20, many_shapes=True)
+    assert fast.Speed(compile=True).compiled(CUDA, 1e20, many_shapes=True)
     asked = []
-    monkeypatch.setattr(fast.Speed, "compiled", lambda self, device, work: asked.append(work >= 1.0))
-    data = PUData(torch.rand(64, 5), (torch.arange(64) < 16).float(), 0.4)
-    for many_shapes in (False, True):
-        run = Run(data, lambda: network((5,)))
-        objective = Risk("risk", lambda z, s: z.square().mean())
-        objective.many_shapes = many_shapes
-        run.train("stage", run.net(), objective, Recipe(epochs=1, batch_size=16))
-    assert asked == [True, False]
-    assert SelfPaced.many_shapes and not Risk.many_shapes
+    monkeypatch.setattr(fast.Speed, "compiled", lambda self, device, work, many_shapes: asked.append(many_shapes))
+    for method in ("nnpu", "self-pu"):
+        small(method).fit(*toy[:2])
+    assert asked == [False, True]
 
 
 def test_training_in_bfloat16_gives_float32_logits_and_scores():

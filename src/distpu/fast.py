@@ -49,11 +49,14 @@ class Speed:
             return self.precision == "bfloat16"
         return work >= BFLOAT16_FROM.get(device.type, math.inf) and has_bfloat16(device)
 
-    def compiled(self, device: torch.device, work: float) -> bool:
-        """Whether to compile for a stage of so much work: rows times epochs times work per row."""
+    def compiled(self, device: torch.device, work: float, many_shapes: bool = False) -> bool:
+        """Whether to compile for a stage of so much work: rows times epochs times work per row.
+
+        Not where batches come in many sizes, for it is done for each: Self-PU on Alzheimer took 541 s (LOG.md).
+        """
         if self.compile != "auto":
             return bool(self.compile)
-        return device.type == "cuda" and work >= COMPILE_FROM and _can_compile()
+        return device.type == "cuda" and work >= COMPILE_FROM and not many_shapes and _can_compile()
 
     def step(
         self, model: nn.Module, objective: Objective, optimizer: torch.optim.Optimizer, device: torch.device

@@ -67,8 +67,8 @@ class Run:
         objective.to(self.data.s.device)
         optimizer = recipe.optimizer(model)
         first = self._restore(stage, model, objective, optimizer)
-        work = 0 if objective.many_shapes else 3 * self._work * len(self.data) * recipe.epochs
-        compiled = self.speed.compiled(self.data.s.device, work)
+        work = 3 * self._work * len(self.data) * recipe.epochs
+        compiled = self.speed.compiled(self.data.s.device, work, objective.many_shapes)
         for part in (*model.modules(), *objective.modules()):
             if isinstance(part, nets.Network):
                 part.in_compiled_code = compiled
