@@ -67,6 +67,10 @@ def test_auto_does_not_compile_for_ever_new_shapes(monkeypatch, toy):
     for method in ("nnpu", "self-pu"):
         small(method).fit(*toy[:2])
     assert asked == [False, True]
+    asked.clear()
+    for method in ("cvir", "tedn"):  # a warm-up and the rest each
+        small(method).fit(*toy[:2])
+    assert asked == [False, False, True, True]
 
 
 def test_training_in_bfloat16_gives_float32_logits_and_scores():

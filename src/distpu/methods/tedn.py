@@ -46,6 +46,7 @@ def held_out(data: PUData, one_in: int) -> Tensor:
 class Estimated(Inliers):
     """CVIR's objective with the estimates made so far."""
 
+    many_shapes = True  # a new prior keeps another number of rows
     path: Tensor
 
     def __init__(self, among: Tensor, epochs: int):
