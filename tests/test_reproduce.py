@@ -307,6 +307,8 @@ def test_a_search_looks_at_no_test_row(tmp_path, monkeypatch):
     assert all(set(line).isdisjoint((*experiments.METRICS, "by_epoch")) for line in lines)
     assert lines[1]["pu_accuracy"] > lines[0]["pu_accuracy"]
     assert done.output.index("epochs=6") < done.output.index("epochs=1")  # the best first
+    head = next(line for line in done.output.splitlines() if line.startswith("method"))
+    assert head.split("  ")[-1].strip() == "variant"  # last, for it may be long and wraps there
     assert "no true label is looked at" in (tmp_path / "results/tiny-search/README.md").read_text()
     assert "to make" not in run(tmp_path, str(tmp_path / "tiny-search.toml")).output
 

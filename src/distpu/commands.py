@@ -7,6 +7,7 @@ import sys
 import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -335,7 +336,8 @@ def _print_experiment(part: experiments.Experiment, lines: list[experiments.Line
         if part.show == "search":
             rows = tables.found_by_search(part, lines, dataset)
             print(f"\n{title}: on held-out PU rows, in percent{note}")
-            _print_table(tables.SEARCH_HEAD[:-1], [row[:-1] for row in rows])
+            order = itemgetter(0, 2, 3, 4, 1)  # the variant, which may be long, last; no settings
+            _print_table(order(tables.SEARCH_HEAD), map(order, rows))
             continue
         head, rows = tables.beside_briefly(part, lines, dataset)
         print(f"\n{title}: test metrics in percent, last epoch, mean ± deviation{note}")
