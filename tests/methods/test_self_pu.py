@@ -389,6 +389,18 @@ def test_teacher_1_of_the_last_epoch_predicts(toy, monkeypatch):
     assert not all(torch.equal(p, student[name]) for name, p in fitted.model_.named_parameters())
 
 
+@pytest.mark.parametrize(("thetas", "better"), [((3.0, -3.0), 0), ((-3.0, 3.0), 1), ((1.0, 1.0), 0)])
+def test_the_better_teacher_is_the_one_of_less_risk_on_the_training_rows(thetas, better):
+    x, labels = torch.tensor([[2.0], [1.0], [1.0], [-1.0]]), torch.tensor([1.0, 1.0, 0.0, 0.0])
+    data = PUData(x, labels, 0.5, {})
+    for predicts, number in (("first", 0), ("better", better)):
+        objective, students = objective_of(SelfPU(predicts=predicts), data, thetas)
+        assert objective.scorer(students) is objective.teachers[number].net
+    for k, theta in enumerate(thetas):
+        positive, negative = pu_risks(theta * x.flatten(), labels, 0.5)
+        close(objective.risk(k), positive + max(negative, 0), 1e-6)
+
+
 def test_an_interrupted_calibrated_run_ends_with_the_same_bits(toy, tmp_path, monkeypatch):
     X, labels, y = toy
     clean = dict(clean_rows=X[:40], clean_labels=y[:40])

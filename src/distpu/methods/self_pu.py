@@ -10,7 +10,7 @@ ICML 2020).
     distillation, >= 25 % T_k stays.  R + m,  m = E[(p_k - p_other)^2], where m < gate R;  and on all rows
                           + c(t) E[(p_k - p_teacher)^2],   c(t) = consistency exp(-sharpness (1 - (t - start)/length)^2)
     A teacher's weights are the mean of its student's after each pass of the distillation. Teacher 1 of the last epoch
-    predicts.
+    predicts; with predicts="better" the one of less R on the training rows (the paper's: the better on clean rows).
 
     With clean rows the self-paced epochs minimise, on the other rows, R with each row's loss times w0, plus E[w1 H(p)]:
     w = max(0, -d v / d eps), where v is the cross-entropy of the clean rows after a step of size virtual_step along
@@ -45,7 +45,7 @@ from ..calibration import meta_weights, row_weights, weighted_risks
 from ..data import Batch, PUData
 from ..estimator import PUClassifier, param
 from ..labels import read_labels
-from ..parts import Teacher, binary_entropy, nonnegative
+from ..parts import Teacher, binary_entropy, nonnegative, pu_risks
 from ..run import Run
 from ..train import SAMPLINGS, Objective, Recipe
 
@@ -99,6 +99,8 @@ class SelfPU(PUClassifier):
     ramp_length: float = param(2.0, "its length in shares of the epochs: it is cut off", above=0)
     ramp_sharpness: float = param(5.0, "its sharpness", least=0)
     decay: float = param(0.999, "most that a teacher keeps of itself when it follows", least=0, most=1)
+    predicts: str = param("first", "which teacher: the first, or the 'better' one by R on the training rows",
+                          one_of=("first", "better"))  # fmt: skip
     virtual_step: float = param(1e-3, "with clean rows: size of the virtual step", above=0)
     calibrated_share: float = param(1 / 16, "with clean rows: sum of w1 in a batch, per row", least=0)
     least_weight: float = param(1e-10, "with clean rows: added to w0, so that w0 + w1 > 0", above=0)
@@ -126,7 +128,7 @@ class SelfPU(PUClassifier):
         for epoch in run.epochs("self-pu", students, objective, self._recipe()):
             if epoch.number in range(*self._self_paced()):
                 objective.trust(epoch.number / self.epochs)
-        return objective.teachers[0].net
+        return objective.scorer(students)
 
     def _self_paced(self) -> tuple[int, int, int]:
         """First epoch of the self-paced part, first of the distillation, epochs between two choices."""
@@ -184,7 +186,13 @@ class SelfPaced(Objective):
         self.epoch += 1
 
     def scorer(self, model: nn.Module) -> nn.Module:
-        return self.teachers[0].get_submodule("net")
+        best = 0 if self.of.predicts == "first" else min((0, 1), key=self.risk)
+        return self.teachers[best].get_submodule("net")
+
+    def risk(self, k: int) -> float:
+        """R of teacher k on all training rows, in eval mode."""
+        z = nets.logits(self.teachers[k].get_submodule("net"), self.data.x)
+        return nonnegative(*pu_risks(z, self.data.s, self.data.prior)).item()
 
     def forward(self, model: nn.Module, batch: Batch, progress: Tensor) -> dict[str, Tensor]:
         net, other = self.students[self.k], self.students[1 - self.k]
