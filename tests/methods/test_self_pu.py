@@ -375,13 +375,18 @@ def test_clean_rows_without_their_labels_are_refused(toy):
 # ---- the whole
 
 
-def test_teacher_1_of_the_last_epoch_predicts(toy, monkeypatch):
+@pytest.fixture
+def made(monkeypatch):
+    """The objectives that fits make, one after the other."""
+    made, init = [], SelfPaced.__init__
+    monkeypatch.setattr(SelfPaced, "__init__", lambda self, *a: (made.append(self), init(self, *a))[1])
+    return made
+
+
+def test_teacher_1_of_the_last_epoch_predicts(toy, made):
     X, labels, _ = toy
-    kept = []
-    init = SelfPaced.__init__
-    monkeypatch.setattr(SelfPaced, "__init__", lambda self, *a: (kept.append(self), init(self, *a))[1])
     fitted = small("self-pu", prior=0.4).fit(X, labels)
-    objective = kept[0]
+    objective = made[0]
     assert fitted.model_ is objective.teachers[0].net
     assert int(objective.epoch) == 8 and (objective.trusted != 0).any(1).all()
     assert float(objective.teachers[0].steps) == 2 * (8 - SelfPU(epochs=8)._self_paced()[1])
@@ -398,7 +403,15 @@ def test_the_better_teacher_is_the_one_of_less_risk_on_the_training_rows(thetas,
         assert objective.scorer(students) is objective.teachers[number].net
     for k, theta in enumerate(thetas):
         positive, negative = pu_risks(theta * x.flatten(), labels, 0.5)
-        close(objective.risk(k), positive + max(negative, 0), 1e-6)
+        close(objective.risk(objective.teachers[k].net), positive + max(negative, 0), 1e-6)
+
+
+@pytest.mark.parametrize("better", [0, 1])
+def test_a_fit_is_left_with_the_better_teacher(toy, made, monkeypatch, better):
+    X, labels, _ = toy
+    monkeypatch.setattr(SelfPaced, "risk", lambda self, net: float(net is not self.teachers[better].net))
+    fitted = small("self-pu", prior=0.4, predicts="better").fit(X, labels)
+    assert fitted.model_ is made[0].teachers[better].net
 
 
 def test_an_interrupted_calibrated_run_ends_with_the_same_bits(toy, tmp_path, monkeypatch):

@@ -186,12 +186,12 @@ class SelfPaced(Objective):
         self.epoch += 1
 
     def scorer(self, model: nn.Module) -> nn.Module:
-        best = 0 if self.of.predicts == "first" else min((0, 1), key=self.risk)
-        return self.teachers[best].get_submodule("net")
+        first, second = (teacher.get_submodule("net") for teacher in self.teachers)
+        return min(first, second, key=self.risk) if self.of.predicts == "better" else first
 
-    def risk(self, k: int) -> float:
-        """R of teacher k on all training rows, in eval mode."""
-        z = nets.logits(self.teachers[k].get_submodule("net"), self.data.x)
+    def risk(self, net: nn.Module) -> float:
+        """R on all training rows, in eval mode."""
+        z = nets.logits(net, self.data.x)
         return nonnegative(*pu_risks(z, self.data.s, self.data.prior)).item()
 
     def forward(self, model: nn.Module, batch: Batch, progress: Tensor) -> dict[str, Tensor]:
