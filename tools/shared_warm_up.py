@@ -1,0 +1,61 @@
+"""`distpu reproduce` for a search of Dist-PU's weights with Mixup: a warm-up that variants share is made once a draw.
+
+    python tools/shared_warm_up.py search-alzheimer-5 [what distpu reproduce takes] [compiled]
+
+What is learnt from a warm-up's end on is the same to the bit: the network, the random state and the log are put back.
+Only the seconds of a line lack the warm-up, where it was taken over. The runs must follow one another in one process
+(--jobs 1, which is the rule on a GPU). compiled: the network is, from 1e15 operations a stage on instead of 2.5e15, for
+a search of many short runs.
+"""
+
+from __future__ import annotations
+
+import copy
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+from distpu import cli, fast
+from distpu.run import Run
+
+COMPILED_FROM = 1e15
+MOST = 4  # warm-ups kept: a draw's folds
+kept: dict[Any, Any] = {}  # what a warm-up was made from, and how it ended
+train = Run.epochs
+
+
+def epochs(run: Run, stage: str, model: Any, objective: Any, recipe: Any) -> Iterator[Any]:
+    if stage != "warm-up":
+        yield from train(run, stage, model, objective, recipe)
+        return
+    of = objective.of
+    weights = float(sum(p.double().abs().sum() for p in model.state_dict().values()))
+    begun = weights, torch.get_rng_state().numpy().tobytes(), len(run.data)
+    key = (begun, recipe, of.scale, of.warm_up_entropy, of.clamp, of.clamp_warm_up, of.alignment)
+    if key in kept:
+        state, random, random_cuda, history = kept[key]
+        model.load_state_dict(state)
+        torch.set_rng_state(random)
+        if random_cuda is not None:
+            torch.cuda.set_rng_state(random_cuda)
+        run.history += copy.deepcopy(history)
+        return
+    yield from train(run, stage, model, objective, recipe)
+    if len(kept) == MOST:
+        del kept[next(iter(kept))]
+    random_cuda = torch.cuda.get_rng_state() if torch.cuda.is_available() else None
+    kept[key] = copy.deepcopy((model.state_dict(), torch.get_rng_state(), random_cuda, run.history))
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2 or sys.argv[1] in ("-h", "--help"):
+        sys.exit(__doc__)
+    if "compiled" in sys.argv:
+        sys.argv.remove("compiled")
+        fast.COMPILE_FROM = COMPILED_FROM
+    Run.epochs = epochs  # type: ignore[method-assign]
+    sys.argv[1:1] = ["reproduce"]
+    sys.argv += ["--jobs", "1"]
+    cli.main()
