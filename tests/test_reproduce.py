@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import math
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +17,7 @@ from distpu import Naive, bench, datasets, experiments, figures, metrics, reprod
 from distpu.cli import app
 from distpu.data import draw_pu
 from distpu.experiments import Cell
+from distpu.run import Run
 from distpu.tables import Figure
 
 REPOSITORY = Path(__file__).parents[1] / "experiments"
@@ -361,6 +363,56 @@ def test_a_line_of_other_folds_is_another_run(tmp_path):
     (tmp_path / "tiny-search.toml").write_text("folds = 3\n" + SEARCH)
     again = experiments.read(str(tmp_path / "tiny-search.toml"))
     assert experiments.known_lines(again, tmp_path / "results") == []
+
+
+MIXUPS = """
+title = "Weights with Mixup"
+show = "search"
+every_epoch = true
+seeds = [100]
+
+[settings.digits]
+warm_up_epochs = 2
+epochs = 2
+
+[[cells]]
+method = "dist-pu"
+dataset = "digits"
+
+[[cells]]
+method = "dist-pu"
+dataset = "digits"
+variant = "alpha 1"
+settings = { alpha = 1.0 }
+
+[[cells]]
+method = "dist-pu"
+dataset = "digits"
+variant = "mu 0.1 in the warm-up"
+settings = { warm_up_entropy = 0.1 }
+"""
+
+
+def test_a_warm_up_that_variants_share_gives_the_same_bits(tmp_path, monkeypatch):
+    """tools/shared_warm_up.py, with which searches on Alzheimer were made."""
+    (tmp_path / "mixups.toml").write_text(MIXUPS)
+    run(tmp_path / "plain", str(tmp_path / "mixups.toml"))
+    stages, train = [], Run.epochs
+
+    def noted(self, stage, *rest):
+        stages.append(stage)
+        return train(self, stage, *rest)
+
+    monkeypatch.setattr(Run, "epochs", noted)
+    tool = runpy.run_path(str(REPOSITORY.parent / "tools/shared_warm_up.py"))
+    monkeypatch.setattr(Run, "epochs", tool["epochs"])
+    run(tmp_path / "shared", str(tmp_path / "mixups.toml"))
+    assert stages.count("warm-up") == 4  # of two folds, twice: the third variant's is its own
+    assert stages.count("mixup") == 6
+    plain, shared = (lines_in(tmp_path / place, "mixups") for place in ("plain", "shared"))
+    for line in (*plain, *shared):
+        del line["seconds"]
+    assert plain == shared
 
 
 def test_a_search_keeps_every_epoch_where_it_is_asked_to(tmp_path):
