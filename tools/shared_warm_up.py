@@ -18,37 +18,36 @@ from typing import Any
 
 import torch
 
-from distpu import cli, fast
+from distpu import checkpoint, cli, fast
+from distpu.methods.dist_pu import WarmUp
 from distpu.run import Run
 
 COMPILED_FROM = 1e15
 MOST = 4  # warm-ups kept: a draw's folds
+# what the warm-up does not read; the recipe has what `epochs` is to it
+WITH_MIXUP = ("epochs", "lr", "lr_floor", "weight_decay", "entropy", "entropy_schedule", "mixup", "mixed_entropy",
+              "alpha", "fold", "targets", "labelled_target")  # fmt: skip
 kept: dict[Any, Any] = {}  # what a warm-up was made from, and how it ended
 train = Run.epochs
 
 
 def epochs(run: Run, stage: str, model: Any, objective: Any, recipe: Any) -> Iterator[Any]:
-    if stage != "warm-up":
+    if not (stage == "warm-up" and isinstance(objective, WarmUp)):
         yield from train(run, stage, model, objective, recipe)
         return
-    of = objective.of
-    weights = float(sum(p.double().abs().sum() for p in model.state_dict().values()))
+    settings = {name: value for name, value in objective.of.get_params().items() if name not in WITH_MIXUP}
     rows = [zlib.crc32(t.cpu().contiguous().numpy()) for t in (run.data.x, run.data.s)]
-    begun = weights, torch.get_rng_state().numpy().tobytes(), *rows, run.data.prior
-    key = (begun, recipe, of.scale, of.warm_up_entropy, of.clamp, of.clamp_warm_up, of.alignment)
+    key = (repr(settings), recipe, *rows, torch.get_rng_state().numpy().tobytes())
+    optimizer = recipe.optimizer(model)  # a stage has its own: none of it outlives the warm-up
     if key in kept:
-        state, random, random_cuda, history = kept[key]
-        model.load_state_dict(state)
-        torch.set_rng_state(random)
-        if random_cuda is not None:
-            torch.cuda.set_rng_state(random_cuda)
+        state, history = kept[key]
+        checkpoint.unpack(state, model, objective, optimizer)
         run.history += copy.deepcopy(history)
         return
     yield from train(run, stage, model, objective, recipe)
     if len(kept) == MOST:
         del kept[next(iter(kept))]
-    random_cuda = torch.cuda.get_rng_state() if torch.cuda.is_available() else None
-    kept[key] = copy.deepcopy((model.state_dict(), torch.get_rng_state(), random_cuda, run.history))
+    kept[key] = copy.deepcopy((checkpoint.pack(model, objective, optimizer), run.history))
 
 
 if __name__ == "__main__":
