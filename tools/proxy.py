@@ -26,14 +26,9 @@ from distpu.datasets import load
 
 
 def narrow_resnet(shape: nets.Shape) -> nn.Module:
-    net = nets.ResNet50()
-    net.conv1, net.bn1 = nn.Conv2d(3, 16, 3, 1, 1, bias=False), nn.BatchNorm2d(16)
-    net.layer1, net.layer2 = net._layer(16, 16, 3, 1), net._layer(64, 32, 4, 2)
-    net.layer3, net.layer4 = net._layer(128, 64, 6, 2), net._layer(256, 128, 3, 2)
-    net.fc = nn.Linear(512, 1)
-    for layer in net.modules():
-        if isinstance(layer, nn.Conv2d):
-            nn.init.kaiming_normal_(layer.weight, mode="fan_out", nonlinearity="relu")
+    net = nets.ResNet50(width=16)
+    net.conv1 = nn.Conv2d(3, 16, 3, 1, 1, bias=False)  # the rows are small: not halved here
+    nn.init.kaiming_normal_(net.conv1.weight, mode="fan_out", nonlinearity="relu")
     return net
 
 

@@ -110,15 +110,15 @@ class Bottleneck(nn.Module):
 class ResNet50(nn.Module):
     """ResNet-50 with one output. Parameter names equal torchvision's, so its published weights load (less `fc`)."""
 
-    def __init__(self) -> None:
+    def __init__(self, width: int = 64) -> None:
         super().__init__()
-        self.conv1, self.bn1 = nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.BatchNorm2d(64)
+        self.conv1, self.bn1 = nn.Conv2d(3, width, 7, 2, 3, bias=False), nn.BatchNorm2d(width)
         self.relu, self.maxpool = nn.ReLU(inplace=True), nn.MaxPool2d(3, 2, 1)
-        self.layer1, n = self._layer(64, 64, 3, 1), 256
-        self.layer2, n = self._layer(n, 128, 4, 2), 512
-        self.layer3, n = self._layer(n, 256, 6, 2), 1024
-        self.layer4, n = self._layer(n, 512, 3, 2), 2048
-        self.avgpool, self.fc = nn.AdaptiveAvgPool2d(1), nn.Linear(n, 1)
+        self.layer1 = self._layer(width, width, 3, 1)
+        self.layer2 = self._layer(4 * width, 2 * width, 4, 2)
+        self.layer3 = self._layer(8 * width, 4 * width, 6, 2)
+        self.layer4 = self._layer(16 * width, 8 * width, 3, 2)
+        self.avgpool, self.fc = nn.AdaptiveAvgPool2d(1), nn.Linear(32 * width, 1)
         for layer in self.modules():
             if isinstance(layer, nn.Conv2d):
                 nn.init.kaiming_normal_(layer.weight, mode="fan_out", nonlinearity="relu")
