@@ -367,8 +367,6 @@ def test_a_line_of_other_folds_is_another_run(tmp_path):
 
 MIXUPS = """
 title = "Weights with Mixup"
-show = "search"
-every_epoch = true
 seeds = [100]
 
 [settings.digits]
@@ -390,12 +388,25 @@ method = "dist-pu"
 dataset = "digits"
 variant = "mu 0.1 in the warm-up"
 settings = { warm_up_entropy = 0.1 }
+
+[[cells]]
+method = "dist-pu"
+dataset = "digits"
+variant = "no alignment"
+settings = { alignment = false }
+
+[[cells]]
+method = "dist-pu"
+dataset = "digits"
+variant = "no alignment, no Mixup"
+settings = { alignment = false, mixup = 0.0 }
 """
 
 
-def test_a_warm_up_that_variants_share_gives_the_same_bits(tmp_path, monkeypatch):
-    """tools/shared_warm_up.py, with which searches on Alzheimer were made."""
-    (tmp_path / "mixups.toml").write_text(MIXUPS)
+@pytest.mark.parametrize("kind, folds", [('show = "search"\nevery_epoch = true', 2), ('show = "ablation"', 1)])
+def test_a_warm_up_that_variants_share_gives_the_same_bits(tmp_path, monkeypatch, kind, folds):
+    """tools/shared_warm_up.py, with which a search on Alzheimer and most of the ablation were made."""
+    (tmp_path / "mixups.toml").write_text(kind + MIXUPS)
     run(tmp_path / "plain", str(tmp_path / "mixups.toml"))
     stages, train = [], Run.epochs
 
@@ -407,8 +418,8 @@ def test_a_warm_up_that_variants_share_gives_the_same_bits(tmp_path, monkeypatch
     tool = runpy.run_path(str(REPOSITORY.parent / "tools/shared_warm_up.py"))
     monkeypatch.setattr(Run, "epochs", tool["epochs"])
     run(tmp_path / "shared", str(tmp_path / "mixups.toml"))
-    assert stages.count("warm-up") == 4  # of two folds, twice: the third variant's is its own
-    assert stages.count("mixup") == 6
+    assert stages.count("warm-up") == 3 * folds  # the first two variants share one, the last two, and one has its own
+    assert stages.count("mixup") == 5 * folds
     plain, shared = (lines_in(tmp_path / place, "mixups") for place in ("plain", "shared"))
     for line in (*plain, *shared):
         del line["seconds"]

@@ -1,4 +1,4 @@
-"""`distpu reproduce` for a search of Dist-PU's weights with Mixup: a warm-up that variants share is made once a draw.
+"""`distpu reproduce` for many variants of Dist-PU with Mixup: a warm-up that some of them share is made once a draw.
 
     python tools/shared_warm_up.py search-alzheimer-5 [what distpu reproduce takes] [compiled]
 
@@ -23,7 +23,7 @@ from distpu.methods.dist_pu import WarmUp
 from distpu.run import Run
 
 COMPILED_FROM = 1e15
-MOST = 4  # warm-ups kept: a draw's folds
+MOST = 4  # warm-ups kept: a draw's folds, or an ablation's bases
 # what the warm-up does not read; the recipe has what `epochs` is to it
 WITH_MIXUP = ("epochs", "lr", "lr_floor", "weight_decay", "entropy", "entropy_schedule", "mixup", "mixed_entropy",
               "alpha", "fold", "targets", "labelled_target")  # fmt: skip
