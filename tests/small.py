@@ -29,7 +29,7 @@ OWN = {"pulda": {"warm_up_lr": 2e-3, "lr": 1e-4}}
 OWN |= {name: {"posterior_epochs": 16, "epochs": 16} for name in ("pubn", "apu")}
 
 # eight short epochs are too few for the weight that some hundred labelled rows want
-OWN |= {"vpu": {"weight": 2.0}}
+OWN |= {"vpu": {"weight": 2.0, "epochs": 16}}  # an epoch is over the unlabelled rows alone
 
 
 def small(name, **settings):

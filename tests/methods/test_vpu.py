@@ -93,7 +93,7 @@ def test_a_step(monkeypatch):
     terms = variational(model, data[torch.arange(8)], torch.tensor(0.0))
     joint, mixed = model.seen  # X and P in one pass, the mixed rows in a second
     x, x_p = joint[:8], joint[8:]
-    close(x, P + U_A, 1e-6)  # X is all rows, the labelled too
+    close(x, P + U_A, 1e-6)  # the batch as it comes; which rows do, below
     assert set(x_p.tolist()) <= set(P) and len(x_p) == 8  # 3 labelled rows fill a batch of 8
     close(mixed, 0.25 * x + 0.75 * x_p, 1e-6)
     close(terms["variational"], variational_risk(x, x_p), 1e-6)
@@ -124,14 +124,33 @@ def test_adam_has_the_papers_momenta(toy, monkeypatch):
     assert recipes[0].betas == (0.5, 0.99) and recipes[0].weight_decay == 0
 
 
-def test_an_epoch_has_at_most_so_many_steps_and_no_row_that_is_held_out():
-    data, variational = objective(held=(0, 4), steps=2)
-    batches = [*variational.batches(s, VPU(batch_size=2)._recipe())]
+@pytest.mark.parametrize("sampling", ["mixed", "stratified", "paired"])
+def test_an_epoch_has_at_most_so_many_steps_and_no_row_that_is_held_out(sampling):
+    recipe = VPU(batch_size=2, sampling=sampling)._recipe()
+    _, variational = objective(held=(0, 4), steps=2)
+    batches = [*variational.batches(s, recipe)]
     assert len(batches) == 2 and all(len(b) == 2 for b in batches)
     _, variational = objective(held=(0, 4))
-    rows = torch.cat([*variational.batches(s, VPU(batch_size=2)._recipe())])
-    assert sorted(rows.tolist()) == [1, 2, 3, 5, 6, 7]
+    assert sorted(torch.cat([*variational.batches(s, recipe)]).tolist()) == [3, 5, 6, 7]  # X is the unlabelled rows
     assert set(variational.positives.flatten().tolist()) == {0.5, -1.0}
+    _, variational = objective(held=(0, 4), population="all")
+    assert {1, 2, 3, 5, 6, 7} == {*torch.cat([*variational.batches(s, recipe)]).tolist()}
+
+
+def test_the_posterior_of_the_unlabelled_rows_is_where_the_risk_is_least():
+    # 40 rows at 0, 30 of them positive, 60 at 1, 10 of them; one positive in ten is labelled, beside its copy
+    x = torch.tensor([0.0] * 40 + [1.0] * 60 + [0.0] * 3 + [1.0])[:, None]
+    t = torch.tensor([0.0] * 100 + [1.0] * 4)
+
+    def slope(population):
+        data = PUData(x, t, float("nan"))
+        variational = Variational(VPU(population=population), data, torch.zeros(104, dtype=torch.bool), Table())
+        z = of(0.75, 1 / 6)
+        rows = data.x[variational.learnt].long().flatten(), variational.positives.long().flatten()
+        return gradient(variational_risk(z[rows[0]], z[rows[1]]), z)
+
+    close(slope("unlabelled"), [0.0, 0.0], 1e-12)
+    assert slope("all").abs().min() > 1e-3  # positives count twice there
 
 
 def test_the_epoch_with_the_least_held_out_risk_is_kept():
@@ -145,7 +164,7 @@ def test_the_epoch_with_the_least_held_out_risk_is_kept():
         model.weight.requires_grad_()
     assert kept == [0.5, 2.0, 2.0, 2.0]
     z = 2.0 * torch.tensor([P[0], U_A[2], U_A[3]])
-    close(variational.least, variational_risk(z, z[:1]), 1e-6)
+    close(variational.least, variational_risk(z[1:], z[:1]), 1e-6)
     assert not variational.best.weight.requires_grad
     _, variational = objective()  # nothing is held out: the last one
     for weight in (0.5, 2.0, -1.0):

@@ -1,13 +1,15 @@
 """VPU (Chen, Liu, Wang, Wu: A Variational Approach for Learning from Positive and Unlabeled Data, NeurIPS 2020).
 
-    Phi = sigma(z);  X = all rows, labelled or not;  P = labelled rows, drawn to as many as the batch has of X
+    Phi = sigma(z);  X = the unlabelled rows;  P = labelled rows, drawn to as many as the batch has of X
 
     L_var = log E_X[Phi] - E_P[log Phi]
     L_reg = E[(log Phi' - log Phi(x'))^2],   x' = lam x + (1-lam) x_P,   Phi' = lam Phi(x) + (1-lam),
             lam ~ Beta(alpha, alpha), one for a batch
-    minimise L_var + weight L_reg;   predict positive where Phi / peak >= 1/2,   peak = max of Phi over X
+    minimise L_var + weight L_reg;   predict positive where Phi / peak >= 1/2,   peak = max of Phi over X and P
 
 L_var is least where Phi is p(y=1|x) times any constant, and no prior enters; the peak takes the constant out again.
+p is that of X: with labelled rows in X beside their copies among the unlabelled ones, positives would count twice, and
+the cut would lie at p(y=1|x) = 0.435 instead of 0.5 on Alzheimer (769 labelled, 5,121 unlabelled rows).
 
 Assumes: P drawn at random from the positives, and rows for which p(y=1|x) is 1, else every probability is too high.
 No prior; if one is given it is not used. Memorises few labelled rows quickly: the epoch kept is the one with the least
@@ -17,7 +19,9 @@ Differs from its public code: the rows held out are not also learnt from. weight
 of digits, for some hundred labelled rows and a network with BatchNorm; the paper's, for 3,000, are 0.3 with lr 3e-4
 (F-MNIST) and 0.03 with lr 3e-5 (CIFAR-10). An epoch has at most 30 steps, as there; lr, 60 epochs, batches of 256 and
 the cosine are the shared trainer's (there 50 epochs, 500 rows, two halvings of the rate with a new Adam each); betas
-and no L2 as there. peak may be a high quantile instead of one extreme row, and larger responses keep their order.
+and no L2 as there. X there is all training rows, the labelled among them, once: here the unlabelled ones, which hold
+copies of the labelled in the paper's protocol. peak may be a high quantile instead of one extreme row, and larger
+responses keep their order.
 """
 
 from __future__ import annotations
@@ -65,11 +69,13 @@ class VPU(PUClassifier):
     weight_decay: float = param(0.0, "L2 penalty on every parameter, BatchNorm and biases too", least=0)
     weight: float = param(5.0, "of L_reg", least=0)
     alpha: float = param(0.3, "Mixup weights are Beta(alpha, alpha)", above=0)
+    population: str = param("unlabelled", "X: the 'unlabelled' rows, or 'all', for a table that has each row once and "
+                            "probabilities as in the whole of it", one_of=("unlabelled", "all"))  # fmt: skip
     detach: bool = param(False, "no gradient through L_reg's target; the public code has one", one_of=(False, True))
     steps: int = param(30, "an epoch ends after so many steps, if it has as many", least=1)
     held_out: float = param(0.1, "about this share of the rows chooses the epoch; 0: the last one is kept",
                             least=0, most=0.5)  # fmt: skip
-    peak_quantile: float = param(1.0, "peak = this quantile of Phi over X; 1 is the maximum", above=0, most=1)
+    peak_quantile: float = param(1.0, "peak = this quantile of Phi over all rows; 1 is the maximum", above=0, most=1)
     certainty: float = param(1 - 1e-6, "the probability that Phi at the peak reads as", above=0.5, below=1)
 
     @property
@@ -84,6 +90,9 @@ class VPU(PUClassifier):
         phi = nets.logits(objective.best, run.data.x).cpu().double().sigmoid().numpy()
         self.peak_ = float(np.quantile(phi, self.peak_quantile))
         return objective.best
+
+    def _in_x(self, s: Tensor) -> Tensor:
+        return s == 0 if self.population == "unlabelled" else torch.ones_like(s, dtype=torch.bool)
 
     def _held_out(self, data: PUData) -> Tensor:
         """Which rows choose the epoch; none when no labelled row would be left to learn from."""
@@ -107,19 +116,21 @@ class Variational(Objective):
         super().__init__()
         self.of, self.best = of, best.requires_grad_(False)
         self.positives = data.rows(~held & (data.s == 1)).to(data.s.device)
-        self.learnt, self.held_x, self.held_s = torch.nonzero(~held).flatten(), data.rows(held), data.s[held]
+        in_x = of._in_x(data.s)
+        self.learnt = torch.nonzero(~held & in_x).flatten()
+        self.held_x, self.held_p = data.rows(held & in_x), data.rows(held & (data.s == 1))
         self.register_buffer("least", torch.tensor(math.inf))
 
     def rows(self, s: Tensor) -> Tensor:
         return self.learnt
 
     def batches(self, s: Tensor, recipe: Recipe) -> Tensor:
-        return SAMPLINGS[recipe.sampling](self.learnt, s, recipe)[: self.of.steps]
+        shuffled = SAMPLINGS[recipe.sampling if self.of.population == "all" else "mixed"]
+        return shuffled(self.learnt, s, recipe)[: self.of.steps]
 
     def keep_if_best(self, model: nn.Module) -> None:
         if len(self.held_x):
-            z = nets.logits(model, self.held_x)
-            risk = variational_risk(z, z[self.held_s == 1])
+            risk = variational_risk(nets.logits(model, self.held_x), nets.logits(model, self.held_p))
             if risk > self.least:
                 return
             self.least.copy_(risk)
