@@ -427,6 +427,17 @@ def test_a_table_cut_off_in_the_middle(here):
 # ------------------------------------------------------------- run folders
 
 
+def test_one_row_of_many_makes_other_data(here):
+    random = np.random.default_rng(0)
+    rows, labels = random.normal(size=(6000, 3)), (random.random(6000) < 0.1).astype(int)
+    classifier = package.NNPU(prior=0.3, epochs=1, progress=False)
+    classifier.fit(rows, labels, folder=here / "many")
+    classifier.fit(rows, labels, folder=here / "many")  # finished before
+    rows[4097, 1] += 1.0
+    with pytest.raises(ValueError, match="other data: as many rows, other values; name"):
+        classifier.fit(rows, labels, folder=here / "many")
+
+
 def test_a_folder_of_another_run(here, toy):
     X, s, _ = toy
     done(*fit("--folder", "run"))
