@@ -21,6 +21,12 @@ def test_the_highest_of_the_unlabelled_are_set_aside():
     assert kept[s == 1].all()  # the labelled row with z = 2 is the highest of all, and stays
 
 
+@pytest.mark.parametrize(("share", "dropped"), [(0.29, 29), (0.57, 57), (0.571, 57), (0.999, 99)])
+def test_the_number_set_aside_is_no_victim_of_binary_fractions(share, dropped):
+    rows = torch.zeros(100)  # int(0.29 * 100) is 28
+    assert without_highest(torch.arange(100.0), rows, share, every(rows)).sum() == 100 - dropped
+
+
 def test_cross_entropy_of_labelled_against_kept_rows():
     z = logits("A")
     kept = without_highest(z.detach(), s, prior, every(s))

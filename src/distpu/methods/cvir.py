@@ -32,7 +32,7 @@ from ..train import SAMPLINGS, Objective, Recipe
 def without_highest(z: Tensor, s: Tensor, prior: float, among: Tensor) -> Tensor:
     """Mask: `among` less the floor(prior n_U) highest z of its unlabelled rows. Of equals the first go first."""
     unlabelled = torch.nonzero(among & (s == 0)).flatten()
-    drop = min(int(prior * len(unlabelled)), len(unlabelled) - 1)  # one stays, whatever the prior
+    drop = min(int(prior * len(unlabelled) + 1e-9), len(unlabelled) - 1)  # 0.29 of 100 are 29; one stays anyway
     highest = z[unlabelled].argsort(descending=True, stable=True)[:drop]
     kept = among.clone()
     kept[unlabelled[highest]] = False
