@@ -31,6 +31,7 @@ def test_the_guide_to_a_new_method_to_the_letter(toy, tmp_path, monkeypatch):
         exec(block, scope)
     scope["test_biased_ce_risk"]()
     assert distpu.methods.METHODS["biased-ce"] is BiasedCE
+    assert distpu.BiasedCE is BiasedCE  # as `distpu methods biased-ce` tells a reader to import it
     classifier = scope["classifier"]
     assert (classifier.predict(X) == y)[s == 0].mean() > 0.6
     assert classifier.get_params()["power"] == 1.0

@@ -97,9 +97,15 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'distpu' has no attribute {name!r}")
-    return getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)
+    if name in _HOME:
+        return getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)
+    if name[:1].isupper():  # a method's class that was added to the dict and is not listed above
+        from .methods import METHODS
+
+        for method in METHODS.values():
+            if method.__name__ == name:
+                return method
+    raise AttributeError(f"module 'distpu' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
