@@ -45,7 +45,7 @@ MAY_IMPORT = {  # module -> distpu modules it may import; within functions too
     "bench": {"checkpoint", "checks", "metrics", "data", "datasets", "estimator", "folder", "labels", "methods"}
     | {"nets", "wrappers"},
     "plots": {"checkpoint", "folder"},
-    "experiments": {"bench", "checkpoint", "folder", "metrics"},
+    "experiments": {"bench", "checkpoint", "datasets", "folder", "metrics"},
     "tables": {"experiments", "metrics"},
     "figures": {"experiments", "metrics", "plots", "tables"},
     "reproduce": {"bench", "checkpoint", "datasets", "experiments", "figures", "progress", "tables"},

@@ -3,9 +3,14 @@
 import dataclasses
 import json
 import math
+import multiprocessing
+import re
 import runpy
+import shutil
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -17,6 +22,7 @@ from distpu import Naive, bench, datasets, experiments, figures, metrics, reprod
 from distpu.cli import app
 from distpu.data import draw_pu
 from distpu.experiments import Cell
+from distpu.folder import lock
 from distpu.run import Run
 from distpu.tables import Figure
 
@@ -151,6 +157,111 @@ def test_a_killed_command_goes_on(tmp_path):
     lines = lines_in(tmp_path)
     assert {(line["method"], line["seed"]) for line in lines} == {(m, s) for m in ("naive", "nnpu") for s in (0, 1)}
     assert all(line in lines for line in before)
+
+
+@pytest.mark.parametrize("how", ["kill", "terminate"])
+def test_a_command_that_is_killed_takes_its_workers_with_it(how, tmp_path):
+    (tmp_path / "tiny.toml").write_text(TINY.replace("epochs = 2", "epochs = 2000"))
+    where = ["--results", str(tmp_path / "results"), "--runs", str(tmp_path / "runs"), "--jobs", "2"]
+    command = [sys.executable, "-m", "distpu", "reproduce", str(tmp_path / "tiny.toml"), *where]
+    first = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    while not (logs := list(tmp_path.glob("runs/tiny/digits-naive-seed*/metrics.jsonl"))):
+        time.sleep(0.1)
+    getattr(first, how)()
+    first.communicate()  # returns when no worker holds stderr any more
+    for folder in {log.parent for log in logs}:
+        with lock(folder):  # refused, where a worker is still at it
+            pass
+
+
+def test_a_worker_that_is_killed_is_a_run_that_failed(tmp_path):
+    tasks = [
+        bench.Task("naive", "digits", None, tmp_path / str(seed), seed, {"prior": "true"}, {"epochs": 2000})
+        for seed in (0, 1)
+    ]
+    threading.Timer(0.5, _kill_a_child, [tmp_path]).start()
+    ended = [result for _, result in bench.compare(tasks, 2)]
+    assert len(ended) == 2
+    assert all("was killed" in result and "--jobs 1" in result for result in ended)
+
+
+def _kill_a_child(folder):
+    while not list(folder.glob("*/metrics.jsonl")):
+        time.sleep(0.1)
+    multiprocessing.active_children()[0].kill()
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda text: text.replace("\n", "x\n", 1), "runs.jsonl, line 1 is not a JSON object"),
+        (lambda text: "<<<<<<< HEAD\n" + text, "line 1 is not a JSON object ('<<<<<<< HEAD')"),
+        (lambda text: text + "3\n", "is not a JSON object ('3')"),
+        (lambda text: text[:-20], "mend the line or delete it"),
+    ],
+)
+def test_a_line_that_cannot_be_read_is_an_error_and_nothing_is_lost(damage, message, made, tmp_path):
+    path = tmp_path / "results/tiny/runs.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_text(damage((made[0] / "results/tiny/runs.jsonl").read_text()))
+    before = path.read_bytes()
+    arguments = [str(made[0] / "tiny.toml"), "--show", "--results", str(tmp_path / "results")]
+    done = CliRunner().invoke(app, ["reproduce", *arguments])
+    assert message in str(done.exception)
+    assert path.read_bytes() == before
+
+
+def test_blank_lines_do_no_harm_and_a_file_that_is_no_text_is_named(made, tmp_path):
+    path = tmp_path / "runs.jsonl"
+    text = (made[0] / "results/tiny/runs.jsonl").read_text()
+    path.write_text(text.replace("\n", "\n\n"))
+    assert experiments.read_lines(path) == lines_in(made[0])
+    path.write_bytes(b"\xff\xfe")
+    with pytest.raises(ValueError, match=r"runs.jsonl is not UTF-8 text"):
+        experiments.read_lines(path)
+
+
+def test_lines_that_fit_no_cell_any_more_are_set_aside_and_come_back(made, tmp_path):
+    shutil.copytree(made[0] / "results", tmp_path / "results")
+    toml, place = tmp_path / "tiny.toml", tmp_path / "results/tiny"
+    before = (place / "runs.jsonl").read_text()
+    toml.write_text(TINY.replace("epochs = 3", "epochs = 4"))
+    for _ in range(2):
+        run(tmp_path, str(toml), "--show")
+        assert len(lines_in(tmp_path)) == 6
+        aside = experiments.read_lines(place / "set-aside.jsonl")
+        assert [line["method"] for line in aside] == ["nnpu"] * 6
+    toml.write_text(TINY)
+    run(tmp_path, str(toml), "--show")
+    assert (place / "runs.jsonl").read_text() == before
+
+
+def test_two_commands_at_once_keep_each_others_lines(made, tmp_path):
+    tiny = experiments.read(str(made[0] / "tiny.toml"))
+    lines = experiments.known_lines(tiny, made[0] / "results")
+    naive, nnpu = ([line for line in lines if line["method"] == method] for method in ("naive", "nnpu"))
+    assert experiments.keep_lines(tiny, tmp_path, naive) == naive
+    assert experiments.keep_lines(tiny, tmp_path, nnpu) == lines  # it had read none of the others when it began
+    assert experiments.known_lines(tiny, tmp_path) == lines
+
+
+def test_runs_of_another_protocol_are_no_runs_of_a_cell(made):
+    tiny = experiments.read(str(made[0] / "tiny.toml"))
+    line = next(line for line in lines_in(made[0]) if line["method"] == "nnpu" and line["keep"] == "last")
+    assert experiments.fits(tiny, tiny.cells[1], line)
+    for other in ({"labelled": 10}, {"labelled": 90}, {"scenario": "single-set"}):
+        assert not experiments.fits(tiny, tiny.cells[1], {**line, "settings": {**line["settings"], **other}})
+    held_out = next(line for line in lines_in(made[0]) if line["method"] == "nnpu" and line["keep"] == "pu")
+    assert held_out["settings"]["labelled"] == 90
+    assert experiments.fits(tiny, tiny.cells[1], held_out)
+
+
+def test_a_setting_that_is_called_labelled_too_is_the_methods_own():
+    cell = Cell("pulda", "digits", {"labelled": 8})
+    tiny = dataclasses.replace(experiments.read(str(REPOSITORY / "table-2.toml")), cells=[cell])
+    told = line(cell, prior_told=0.4)
+    assert experiments.fits(tiny, cell, told)
+    assert not experiments.fits(tiny, cell, {**told, "settings": {"labelled": 16}})
 
 
 def test_other_settings_are_another_run(made, tmp_path):
@@ -498,8 +609,8 @@ def test_every_figure_can_be_drawn(name, tmp_path):
     lines = [line(cell, seed, **extra.get(experiment.show, {})) for cell in experiment.cells for seed in (0, 1)]
     reproduce.write(experiment, lines, tmp_path)
     for kind, start in (("png", b"\x89PNG"), ("svg", b"<?xml")):
-        assert (tmp_path / f"figure.{kind}").read_bytes().startswith(start)
-    assert "![figure.png](figure.png)" in (tmp_path / "README.md").read_text()
+        assert (tmp_path / name / f"figure.{kind}").read_bytes().startswith(start)
+    assert "![figure.png](figure.png)" in (tmp_path / name / "README.md").read_text()
 
 
 def test_a_setting_that_is_a_word_can_vary(tmp_path):
@@ -583,6 +694,79 @@ def test_cells_are_a_list_and_there_are_some(tmp_path):
         (tmp_path / "wrong.toml").write_text(text)
         with pytest.raises(ValueError, match=message):
             experiments.read(str(tmp_path / "wrong.toml"))
+
+
+NAIVE = '[[cells]]\nmethod = "naive"\ndataset = "digits"\n'
+
+
+@pytest.mark.parametrize(
+    ("show", "text", "message"),
+    [
+        ("comparison", NAIVE + NAIVE, "two cells are naive on digits and would share their lines; give each"),
+        ("comparison", NAIVE + "settings = { prior = 0.2 }", "has prior among its settings; that is for prior = ..."),
+        ("comparison", NAIVE + "settings = { random_state = 7 }", "has random_state among its settings; that is for"),
+        ("comparison", NAIVE + 'prior = "half"', "prior = 'half'; it must be 'true', 'auto' or lie between 0 and 1"),
+        ("comparison", NAIVE + "prior = 2", "prior = 2; it must be"),
+        ("comparison", NAIVE + "prior = [0.2]", "prior = [0.2]; it must be"),
+        ("comparison", NAIVE + "published = { acc = [90.0, 1.0] }", "published 'acc'; did you mean 'auc'? (one of"),
+        ("comparison", NAIVE + "published = { accuracy = 90 }", "accuracy = 90; it must be [mean, deviation]"),
+        ("comparison", NAIVE + "published = { accuracy = [90] }", "accuracy = [90]; it must be [mean, deviation]"),
+        ("comparison", NAIVE.replace("digits", "digit"), "data set 'digit' is not known; did you mean 'digits'?"),
+        ("comparison", "cells = [1]", "cells has 1; it must hold tables, [[cells]]"),
+        ("comparison", "cells = []", "there are no cells; name a method and a data set"),
+        ("comparison", 'against = "nope"\n' + NAIVE, "against = 'nope' is not among the methods here"),
+        ("comparison", "seeds = true\n" + NAIVE, "seeds = True must be a number"),
+        ("comparison", "seeds = [0, 0]\n" + NAIVE, "seeds = [0, 0] names one twice"),
+        ("comparison", "settings = { digits = 3 }\n" + NAIVE, "settings has digits = 3; it must be a table"),
+        ("lines", NAIVE, "show = 'lines' needs one setting or more under [vary]"),
+        ("lines", NAIVE + "[vary]\nlr = []", "there are no cells"),
+        ("heatmap", NAIVE + "[vary]\nlr = [0.1]", "show = 'heatmap' needs two settings under [vary]"),
+        ("heatmap", 'axes = ["a"]\n' + NAIVE + "[vary]\nlr = [0.1]\nepochs = [1]", "axes = ['a'] must hold two names"),
+        ("wrong-scores", NAIVE, "show = 'wrong-scores' needs two cells"),
+        ("prior-curves", "panels = [1, 2]\n" + NAIVE, "panels = [1, 2] must hold two lists of methods"),
+        ("bound", "vc = 10", "show = 'bound' needs prior, vc, delta"),
+        ("search", NAIVE.replace("naive", "bagging-pu"), "show = 'search' needs methods that train networks"),
+    ],
+)
+def test_what_would_fail_after_the_runs_is_refused_before_them(show, text, message, tmp_path):
+    (tmp_path / "wrong.toml").write_text(f'title = "t"\nshow = "{show}"\n{text}\n')
+    with pytest.raises(ValueError, match=re.escape(message)):
+        experiments.read(str(tmp_path / "wrong.toml"))
+
+
+def test_values_that_differ_little_are_two_cells(tmp_path):
+    text = f'title = "t"\nshow = "lines"\n{NAIVE}[vary]\nlr = [0.00012345678, 0.00012345679, 0.001]\n'
+    (tmp_path / "near.toml").write_text(text)
+    cells = experiments.read(str(tmp_path / "near.toml")).cells
+    assert [cell.variant for cell in cells] == ["lr=0.00012345678", "lr=0.00012345679", "lr=0.001"]
+
+
+def test_a_part_of_what_has_no_runs_is_refused():
+    with pytest.raises(ValueError, match="names nothing in bound.*it has no runs; leave --only out"):
+        experiments.read("bound").chosen("nnpu", None)
+
+
+def test_names_are_written_as_latex_wants_them():
+    cell = Cell("naive", "digits", {}, label="B & SVM_1 #2, 5 %")
+    tiny = dataclasses.replace(experiments.read("table-2"), cells=[cell], options={})
+    row = tables.table_latex(tiny, [line(cell)]).splitlines()[4]
+    assert row.startswith(r"digits & B \& SVM\_1 \#2, 5 \% (1) & ")
+    assert row.replace(r"\&", "").count("&") == 7
+
+
+def test_a_fresh_run_that_was_stopped_goes_on(made, monkeypatch):
+    folder, asked = made[0], [str(made[0] / "tiny.toml"), "--only", "naive", "--seeds", "1", "--fresh"]
+    with monkeypatch.context() as patched:
+        patched.setattr(reproduce.experiments, "lines_of", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        where = ["--results", str(folder / "results"), "--runs", str(folder / "runs"), "--jobs", "1"]
+        CliRunner().invoke(app, ["reproduce", *asked, *where])
+    results = list((folder / "runs/fresh").glob("*/tiny/digits-naive-seed0-*/result.json"))
+    assert len(results) == 1
+    before = results[0].stat().st_mtime_ns
+    run(folder, *asked)
+    assert results[0].stat().st_mtime_ns == before  # not made again
+    run(folder, *asked)
+    assert results[0].stat().st_mtime_ns > before  # now it is
 
 
 def test_an_unknown_name_gets_the_nearest():

@@ -286,6 +286,7 @@ class Task:
 def compare(tasks: list[Task], jobs: int) -> Iterator[tuple[Task, Result | str]]:
     """Results as they come, each with its task; a run that fails gives its error's text instead."""
     from concurrent.futures import ProcessPoolExecutor, as_completed
+    from concurrent.futures.process import BrokenProcessPool
     from multiprocessing import get_context
 
     if jobs == 1:
@@ -295,7 +296,10 @@ def compare(tasks: list[Task], jobs: int) -> Iterator[tuple[Task, Result | str]]
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_one_thread) as pool:
         running = {pool.submit(_run, task): task for task in tasks}
         for future in as_completed(running):
-            yield running[future], future.result()
+            try:
+                yield running[future], future.result()
+            except BrokenProcessPool:
+                yield running[future], "its process was killed, for want of memory perhaps (--jobs 1 needs less)"
 
 
 def side_by_side(datasets: Iterable[Dataset]) -> int:
@@ -318,9 +322,22 @@ def small(data: Dataset) -> bool:
 
 
 def _one_thread() -> None:
+    import threading
+
     import torch
 
     torch.set_num_threads(1)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """A command that is killed leaves no process behind that holds its run folders."""
+    from multiprocessing import parent_process
+
+    parent = parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
 
 
 @lru_cache(maxsize=1)

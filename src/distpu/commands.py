@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 import textwrap
+import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from operator import itemgetter
@@ -231,7 +232,7 @@ def compare(
     preset: str,
     jobs: int | None,
 ) -> None:
-    chosen = list(bench.ALL) if methods == "all" else [m.strip() for m in methods.split(",")]
+    chosen = list(bench.ALL) if methods == "all" else list(dict.fromkeys(m.strip() for m in methods.split(",")))
     for method in chosen:
         bench.make(method, {})
     data = datasets.load(name, root)  # fetched once, before several processes want it
@@ -314,9 +315,15 @@ def reproduce(
     if show:
         _print_experiment(part, made.show(whole, results))
     elif fresh:
-        place = runs / "fresh/results"
-        shutil.rmtree(runs / "fresh", ignore_errors=True)
-        lines, failed = made.reproduce(whole, part, jobs, root, place, runs / "fresh")
+        again = runs / "fresh" / f"{whole.name}-{zlib.crc32(repr((only, seeds)).encode()):08x}"
+        unfinished = again / "unfinished"  # a command that was stopped goes on
+        if not unfinished.exists():
+            shutil.rmtree(again, ignore_errors=True)
+        again.mkdir(parents=True, exist_ok=True)
+        unfinished.touch()
+        place = again / "results"
+        lines, failed = made.reproduce(whole, part, jobs, root, place, again)
+        unfinished.unlink()
         _print_experiment(part, lines, "made now")
         kept = [line for line in experiments.known_lines(part, results) if line["seed"] in part.seeds]
         if kept:

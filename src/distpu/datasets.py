@@ -97,12 +97,17 @@ SYSTEM = Path("/usr/share/datasets")  # Debian's package dataset-fashion-mnist i
 
 def load(name: str, root: str | Path | None = None, download: bool = True) -> Dataset:
     """The named set with its true labels, from `root` or the usual places; downloaded when it is in none."""
+    known = info(name)
+    arrays = _SKLEARN[name]() if name in _SKLEARN else _READERS[name](_located(name, root, download))
+    x, y, x_test, y_test, *apart = arrays
+    return Dataset(name, x, y, x_test, y_test, known.labelled, known.positive, *apart)
+
+
+def info(name: str) -> Info:
     if name not in _INFO:
         hint = _nearest(str(name).lower(), NAMES)
         raise ValueError(f"data set {name!r} is not known{hint} (distpu data lists all)")
-    arrays = _SKLEARN[name]() if name in _SKLEARN else _READERS[name](_located(name, root, download))
-    x, y, x_test, y_test, *apart = arrays
-    return Dataset(name, x, y, x_test, y_test, _INFO[name].labelled, _INFO[name].positive, *apart)
+    return _INFO[name]
 
 
 def catalog(root: str | Path | None = None) -> list[Info]:

@@ -3,6 +3,7 @@
 An experiment is a list of cells: a method with its settings on a data set, and what was published for it. A run is a
 cell with a seed. Its lines go into results/NAME/runs.jsonl; a run whose lines are there, with the settings the file has
 now, is done. Lines in other *.jsonl files of that folder count as well: runs from several machines merge by copying.
+Lines that fit no cell any more, since the file or a default has changed, are set aside beside it, not lost.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from . import checkpoint
-from .bench import ALL, SAID_ELSEWHERE, Result, Task, make, near
-from .folder import log_lines, read_log
+from . import checkpoint, datasets
+from .bench import ALL, METHODS, SAID_ELSEWHERE, Result, Task, make, near
+from .folder import lock, log_lines, read_log
 from .metrics import METRICS
 
 Line = dict[str, Any]
@@ -39,6 +40,7 @@ CELL = {"method": str, "dataset": str, "datasets": list, "settings": dict, "vari
         "prior": object, "published": dict}  # fmt: skip
 OF_A_SET = {"settings": dict, "published": dict}
 KINDS = {str: "a text", list: "a list, [...] or [[...]]", dict: "a table", bool: "true or false"}
+SET_ASIDE = "set-aside.jsonl"
 HELD_OUT = 10  # one PU row in ten chooses the epoch of keep = "pu"; of Alzheimer the last slices (bench.simulate)
 
 
@@ -76,10 +78,8 @@ class Experiment:
             known = {name for cell in cells for name in _names(cell)}
             for part in wanted:
                 if part not in known:
-                    example = _names(cells[0])[-1]
-                    raise ValueError(
-                        f"--only {part!r} names nothing in {self.name}{near(part, known)} (e.g. {example})"
-                    )
+                    example = f"e.g. {_names(cells[0])[-1]}" if cells else "it has no runs; leave --only out"
+                    raise ValueError(f"--only {part!r} names nothing in {self.name}{near(part, known)} ({example})")
             cells = [cell for cell in cells if set(wanted) & set(_names(cell))]
         return replace(self, cells=cells, seeds=self.seeds[:seeds])
 
@@ -125,8 +125,11 @@ def read(name: str) -> Experiment:
 def _experiment(name: str, table: dict[str, Any]) -> Experiment:
     cells: list[Cell] = []
     _check_keys("an experiment", table, TOP | OPTIONS)
-    _check_keys("vary", table.get("vary", {}), dict.fromkeys(table.get("vary", {}), list))
+    for key, kind in (("vary", list), ("settings", dict)):
+        _check_keys(key, table.get(key, {}), dict.fromkeys(table.get(key, {}), kind))
     for entry in [] if table["show"] == "bound" else table["cells"]:
+        if not isinstance(entry, dict):
+            raise ValueError(f"cells has {entry!r}; it must hold tables, [[cells]] (docs/reproduce.md)")
         own_sets = entry.get("datasets") or [entry["dataset"]]
         _check_keys("a cell", entry, CELL | dict.fromkeys(own_sets, dict))
         for dataset in own_sets:
@@ -134,12 +137,13 @@ def _experiment(name: str, table: dict[str, Any]) -> Experiment:
             common = {**table.get("settings", {}).get(dataset, {}), **entry.get("settings", {})}
             own = {**common, **entry.get(dataset, {}).get("settings", {})}
             published = entry.get(dataset, {}).get("published", entry.get("published", {}))
-            base = Cell(entry["method"], dataset, own, entry.get("variant", ""), entry.get("label", entry["method"]),
-                        entry.get("prior", "true"), published)  # fmt: skip
+            label = str(entry.get("label", entry["method"]))
+            base = Cell(
+                entry["method"], dataset, own, entry.get("variant", ""), label, entry.get("prior", "true"), published
+            )
             cells += _varied(base, table.get("vary", {}))
     _check_keys("settings", table.get("settings", {}), {cell.dataset: dict for cell in cells})
-    for cell in cells:
-        keeps(cell)  # refuses what the method does not know, before any run
+    _check_cells(cells)
     show, kept = table["show"], table.get("keeps", ["last"])
     for what, value, allowed in (("show", show, SHOWS), *(("keeps", keep, [*KEEPS]) for keep in kept)):
         if value not in allowed:
@@ -152,8 +156,61 @@ def _experiment(name: str, table: dict[str, Any]) -> Experiment:
     for key in ("folds", "every_epoch"):
         if key in table and show != "search":
             raise ValueError(f"{key} = {table[key]!r} belongs to show = 'search', this is {show!r}; leave it out")
+    _check_show(show, table, cells)
     options = {key: value for key, value in table.items() if key in OPTIONS}
     return Experiment(name, table["title"], show, _seeds(table.get("seeds", 5)), kept, cells, options, folds)
+
+
+def _check_cells(cells: list[Cell]) -> None:
+    """Before any run: what would fail after hours, or be counted as what it is not."""
+    seen: set[tuple[str, str, str]] = set()
+    for cell in cells:
+        what = f"{cell.method} on {cell.dataset}" + (f", {cell.variant!r}," if cell.variant else "")
+        if cell.key in seen:
+            raise ValueError(f"two cells are {what} and would share their lines; give each its own variant = '...'")
+        seen.add(cell.key)
+        datasets.info(cell.dataset)
+        places = dict.fromkeys(SAID_ELSEWHERE, "the protocol")
+        places |= {"prior": "prior = ... of the cell", "random_state": "seeds"}
+        for name in cell.settings.keys() & places.keys():
+            raise ValueError(f"{what} has {name} among its settings; that is for {places[name]} to say")
+        prior = cell.prior
+        if prior not in ("true", "auto") and (not _is_number(prior) or not 0 < float(prior) < 1):
+            raise ValueError(f"{what} has prior = {prior!r}; it must be 'true', 'auto' or lie between 0 and 1")
+        for metric, value in cell.published.items():
+            if metric not in METRICS:
+                known = ", ".join(METRICS)
+                raise ValueError(f"{what} has published {metric!r}{near(metric, METRICS)} (one of {known})")
+            if not (isinstance(value, list) and len(value) == 2 and all(map(_is_number, value))):
+                raise ValueError(f"{what} has published {metric} = {value!r}; it must be [mean, deviation], in percent")
+        keeps(cell)  # refuses what the method does not know
+
+
+def _check_show(show: str, table: dict[str, Any], cells: list[Cell]) -> None:
+    """What the table or figure needs."""
+    needs = {
+        "lines": ("one setting or more under [vary]", len(table.get("vary", {})) >= 1),
+        "heatmap": ("two settings under [vary]", len(table.get("vary", {})) == 2),
+        "wrong-scores": ("two cells", len(cells) == 2),
+        "bound": ("prior, vc, delta, n_labelled and n_unlabelled",
+                  {"prior", "vc", "delta", "n_labelled", "n_unlabelled"} <= set(table)),
+        "search": ("methods that train networks", all(cell.method in METHODS for cell in cells)),
+    }  # fmt: skip
+    what, there = needs.get(show, ("", True))
+    if not there:
+        raise ValueError(f"show = {show!r} needs {what} (docs/reproduce.md)")
+    if show != "bound" and not cells:
+        raise ValueError("there are no cells; name a method and a data set under [[cells]], and values under [vary]")
+    if (against := table.get("against")) and against not in (known := {cell.method for cell in cells}):
+        raise ValueError(f"against = {against!r} is not among the methods here{near(against, known)}")
+    for key, shape in (("axes", [str, str]), ("panels", [list, list])):
+        value = table.get(key, shape)
+        if value is not shape and [type(one) for one in value] != shape:
+            raise ValueError(f"{key} = {value!r} must hold two {'names' if key == 'axes' else 'lists of methods'}")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _check_keys(what: str, told: dict[str, Any], known: Mapping[str, type]) -> None:
@@ -165,9 +222,11 @@ def _check_keys(what: str, told: dict[str, Any], known: Mapping[str, type]) -> N
 
 
 def _seeds(told: Any) -> list[int]:
-    seeds = list(range(told)) if isinstance(told, int) else told
-    if not isinstance(seeds, list) or not seeds or not all(isinstance(seed, int) and seed >= 0 for seed in seeds):
+    seeds = list(range(told)) if type(told) is int else told
+    if not isinstance(seeds, list) or not seeds or not all(type(seed) is int and seed >= 0 for seed in seeds):
         raise ValueError(f"seeds = {told!r} must be a number from 1 on, or a list of seeds such as [0, 1, 2]")
+    if len(set(seeds)) < len(seeds):
+        raise ValueError(f"seeds = {told!r} names one twice")
     return seeds
 
 
@@ -186,7 +245,7 @@ def _varied(base: Cell, vary: dict[str, list[Any]]) -> Iterator[Cell]:
 
 
 def _text(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, (int, float)) and not isinstance(value, bool) else str(value)
+    return f"{value:g}" if _is_number(value) and float(f"{value:g}") == value else str(value)
 
 
 # -------------------------------------------------------------------- the runs
@@ -275,13 +334,45 @@ def known_lines(experiment: Experiment, results: Path) -> list[Line]:
     From its own folder it takes what fits; from others' only the seeds and kept epochs that it asks for.
     """
     found = []
-    for path in sorted(results.glob("*/*.jsonl"), key=lambda path: (path.parent.name == experiment.name, str(path))):
+    for path in sorted(results.glob("*/*.jsonl"), key=lambda path: _later(experiment, path)):
         own = path.parent.name == experiment.name
-        for line in read_log(path):
-            if "settings" not in line or not (own or _asked(experiment, line)):
-                continue
-            found += [_as_in(experiment, cell, line) for cell in experiment.cells if fits(experiment, cell, line)]
+        found += _fitting(experiment, [line for line in read_lines(path) if own or _asked(experiment, line)])
     return merged(found)
+
+
+def _later(experiment: Experiment, path: Path) -> tuple[bool, bool, str]:
+    """Of two lines for one run the later counts: others' folders, set aside, runs.jsonl, what was copied in."""
+    return path.parent.name == experiment.name, path.name != SET_ASIDE, str(path)
+
+
+def read_lines(path: Path) -> list[Line]:
+    """Of a results file. What cannot be read is an error: skipped, it would be lost with the next write."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise ValueError(f"{path} is not UTF-8 text; it must have one JSON object a line") from None
+    lines = []
+    for number, row in enumerate(text.split("\n"), 1):
+        if row.strip():
+            try:
+                line = json.loads(row)
+            except json.JSONDecodeError:
+                line = None
+            if not isinstance(line, dict):
+                start = repr(row[:30])
+                raise ValueError(f"{path}, line {number} is not a JSON object ({start}); mend the line or delete it")
+            lines.append(line)
+    return lines
+
+
+def _fitting(experiment: Experiment, lines: list[Line]) -> list[Line]:
+    return [
+        _as_in(experiment, cell, line)
+        for line in lines
+        if "settings" in line
+        for cell in experiment.cells
+        if fits(experiment, cell, line)
+    ]
 
 
 def _asked(experiment: Experiment, line: Line) -> bool:
@@ -314,8 +405,10 @@ def fits(experiment: Experiment, cell: Cell, line: Line) -> bool:
     """Whether a line is a run of the cell: method, data, settings, prior, and the same kind of figures."""
     if (line.get("method"), line.get("dataset")) != (cell.method, cell.dataset):
         return False
-    told = {key: value for key, value in line["settings"].items() if key not in ("labelled", "scenario")}
-    if _whole(cell.method, told) != _whole(cell.method, cell.settings):
+    own = {f.name for f in fields(ALL[cell.method])}  # PULDA has a setting `labelled` of its own
+    told = {key: value for key, value in line["settings"].items() if key in own or key not in ("labelled", "scenario")}
+    rest = {key: value for key, value in line["settings"].items() if key not in own}
+    if _whole(cell.method, told) != _whole(cell.method, cell.settings) or not _of_the_protocol(line, rest):
         return False
     if experiment.show == "search" or "prior_told" not in line:  # a search is always told the true prior
         return experiment.show == "search" and "pu_auc" in line and line.get("folds") == experiment.folds
@@ -323,6 +416,14 @@ def fits(experiment: Experiment, cell: Cell, line: Line) -> bool:
     if isinstance(wanted, str) or isinstance(told_prior, str):  # 'auto'
         return wanted == told_prior
     return abs(told_prior - wanted) < 1e-9
+
+
+def _of_the_protocol(line: Line, told: dict[str, Any]) -> bool:
+    """Labelled rows and scenario as in all experiments; `distpu compare` may have been told others."""
+    whole = datasets.info(line["dataset"]).labelled
+    labelled = told.get("labelled", whole)
+    some_held_out = line.get("keep") == "pu" and whole / 2 < labelled < whole
+    return told.get("scenario", "case-control") == "case-control" and (labelled == whole or some_held_out)
 
 
 def _whole(method: str, settings: dict[str, Any]) -> dict[str, Any]:
@@ -341,6 +442,18 @@ def missing(experiment: Experiment, lines: list[Line]) -> list[Wanted]:
     ]
 
 
-def write_lines(results: Path, lines: list[Line]) -> None:
-    results.mkdir(parents=True, exist_ok=True)
-    checkpoint.write(results / "runs.jsonl", log_lines(lines).encode())
+def keep_lines(experiment: Experiment, results: Path, lines: list[Line]) -> list[Line]:
+    """Write results/NAME/runs.jsonl: these lines, and those that another process has written there since."""
+    folder = results / experiment.name
+    folder.mkdir(parents=True, exist_ok=True)
+    runs, aside = folder / "runs.jsonl", folder / SET_ASIDE
+    with lock(results, wait=True):
+        there = read_lines(runs) if runs.exists() else []
+        lines = merged([*_fitting(experiment, there), *lines])
+        before = read_lines(aside) if aside.exists() else []
+        new = [line for line in there if not _fitting(experiment, [line]) and line not in before]
+        if new:
+            checkpoint.write(aside, log_lines([*before, *new]).encode())
+        if lines or there:
+            checkpoint.write(runs, log_lines(lines).encode())
+    return lines

@@ -90,10 +90,10 @@ def finish(folder: Path, model: nn.Module, fitted: Row) -> None:
 
 
 class lock:
-    """One process per run folder. The operating system drops the lock with the process, also after kill -9."""
+    """One process per folder; others are refused, or wait. The system drops it with the process, also after kill -9."""
 
-    def __init__(self, folder: Path):
-        self.folder = folder
+    def __init__(self, folder: Path, wait: bool = False):
+        self.folder, self.wait = folder, wait
 
     def __enter__(self) -> None:
         try:
@@ -105,7 +105,7 @@ class lock:
         except ImportError:  # Windows has no flock; two trainings in one folder are then the user's care
             return
         try:
-            fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(self.file, fcntl.LOCK_EX | (0 if self.wait else fcntl.LOCK_NB))
         except BlockingIOError:
             self.file.close()
             raise ValueError(

@@ -29,16 +29,13 @@ def reproduce(
                 failed.append(f"{run.name}: {result}")
                 continue
             lines = experiments.merged([*lines, *experiments.lines_of(part, run, result, place)])
-            experiments.write_lines(results / whole.name, lines)  # now: what comes may be killed
-    write(whole, lines, results / whole.name)
-    return lines, failed
+            lines = experiments.keep_lines(whole, results, lines)  # now: what comes may be killed
+    return write(whole, lines, results), failed
 
 
 def show(whole: Experiment, results: Path) -> list[Line]:
     """Write the results of the lines there are."""
-    lines = experiments.known_lines(whole, results)
-    write(whole, lines, results / whole.name)
-    return lines
+    return write(whole, experiments.known_lines(whole, results), results)
 
 
 def _warn_of_hours(data: list[datasets.Dataset]) -> None:
@@ -72,17 +69,16 @@ def _words(seconds: float) -> str:
     return f"about {seconds / 60:.0f} min" if seconds < 5400 else f"about {seconds / 3600:.1f} h"
 
 
-def write(experiment: Experiment, lines: list[Line], folder: Path) -> None:
+def write(experiment: Experiment, lines: list[Line], results: Path) -> list[Line]:
     """The results folder: the lines, also those that came with other files, and all that is made from them."""
-    folder.mkdir(parents=True, exist_ok=True)
-    if lines:
-        experiments.write_lines(folder, lines)
+    lines, folder = experiments.keep_lines(experiment, results, lines), results / experiment.name
     drawn = figures.draw(experiment, lines, folder)
     if experiment.cells and experiment.show != "search":
         checkpoint.write(folder / "table.md", tables.table_markdown(experiment, lines).encode())
         checkpoint.write(folder / "table.csv", tables.table_csv(experiment, lines).encode())
         checkpoint.write(folder / "table.tex", tables.table_latex(experiment, lines).encode())
     checkpoint.write(folder / "README.md", tables.page(experiment, lines, drawn).encode())
+    return lines
 
 
 def overview(results: Path) -> list[tuple[str, str, str]]:

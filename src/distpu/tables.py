@@ -17,6 +17,7 @@ HEADS = {"accuracy": "ACC", "precision": "Prec.", "recall": "Rec.", "f1": "F1", 
 DATASETS = {"fashion-mnist": "F-MNIST", "cifar-10": "CIFAR-10", "alzheimer": "Alzheimer", "digits": "digits"}
 SEARCH_HEAD = ["method", "variant", "PU accuracy", "PU AUC", "seeds", "settings"]
 PUBLISHED_SEEDS = 5
+LATEX = str.maketrans({letter: f"\\{letter}" for letter in "_%&#"})
 
 
 @dataclass(frozen=True)
@@ -177,8 +178,9 @@ def table_latex(experiment: Experiment, lines: list[Line]) -> str:
     for dataset in datasets(experiment):
         text.append("\\hline")
         for row in grid(experiment, lines, dataset, "latex"):
-            text.append(" & ".join([DATASETS.get(dataset, dataset), *row]) + r" \\")
-    return "\n".join([*text, "\\hline", "\\end{tabular}", ""]).replace("_", r"\_").replace("%", r"\%")
+            cells = [cell.translate(LATEX) for cell in (DATASETS.get(dataset, dataset), *row)]
+            text.append(" & ".join(cells) + r" \\")
+    return "\n".join([*text, "\\hline", "\\end{tabular}", ""])
 
 
 def table_csv(experiment: Experiment, lines: list[Line]) -> str:
