@@ -48,6 +48,12 @@ def random_negatives(s: Tensor, ratio: float = 1.0) -> Tensor:
     return unlabelled[torch.randperm(len(unlabelled), device=s.device)[:size]]
 
 
+def drawn_in_batch(s: Tensor) -> Tensor:
+    """1 on the batch's labelled rows, 0 on as many of its others, drawn at random, -1 on the rest. Static shapes."""
+    rank = torch.rand_like(s).masked_fill(s == 1, 2.0).argsort().argsort()  # the labelled come last
+    return torch.where(s == 1, 1.0, torch.where(rank < (s == 1).sum(), 0.0, -1.0))
+
+
 def binary_entropy(z: Tensor) -> Tensor:
     """H(p) = -p log p - (1-p) log(1-p) of p = sigma(z) = log(1 + exp(z)) - z p: from the logit, no log of 0."""
     return softplus(z) - z * torch.sigmoid(z)

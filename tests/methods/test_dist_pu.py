@@ -8,7 +8,7 @@ from distpu import DistPU, parts
 from distpu.data import mean_where
 from distpu.methods.dist_pu import Mixed, WarmUp, entropy_weight, in_place_of_alignment, label_distribution_risk
 from distpu.methods.upu import upu_risk
-from distpu.parts import Memory, binary_entropy, mixup
+from distpu.parts import Memory, binary_entropy, mixup, pn_risks
 from distpu.train import Recipe
 from fixture import Table, batch_of, close, finite_difference, gradient, logits, prior, s
 
@@ -184,6 +184,14 @@ def test_without_alignment_the_base_is_the_naive_loss():
     label = in_place_of_alignment(many)
     assert (label == 1).tolist() == (many == 1).tolist()
     assert int((label == 0).sum()) == 10
+
+
+def test_without_alignment_the_rows_may_be_drawn_from_each_batch(monkeypatch):
+    z = logits("A")
+    drawn = torch.tensor([1.0] * 3 + [0.0, -1, 0, 0, -1])
+    monkeypatch.setattr("distpu.methods.dist_pu.drawn_in_batch", lambda s: drawn)
+    risk = WarmUp(DistPU(alignment=False, base="batch"), prior).risk(z, batch_of(z))
+    close(risk, torch.stack(pn_risks(z, drawn)).sum(), 1e-12)
 
 
 def test_without_alignment_both_stages_take_the_same_rows_for_negatives(toy, monkeypatch):

@@ -1,9 +1,11 @@
+import itertools
+
 import torch
 from torch.nn.functional import binary_cross_entropy_with_logits as bce
 
 from distpu import Naive
 from distpu.methods.naive import RandomNegatives
-from distpu.parts import pn_risks
+from distpu.parts import drawn_in_batch, pn_risks
 from fixture import close
 
 s = torch.tensor([1.0] * 20 + [0.0] * 180)
@@ -42,10 +44,22 @@ def test_all_unlabelled_rows_weigh_no_more_than_the_labelled_ones():
     close(torch.stack(pn_risks(z, labels)).sum(), expected, 1e-12)
 
 
-def test_the_three_readings_of_randomly_sampled(toy):
+def test_drawn_from_a_batch_are_as_many_others_as_it_has_labelled_rows():
+    torch.manual_seed(0)
+    drawn = torch.stack([drawn_in_batch(s) for _ in range(300)])
+    assert (drawn[:, :20] == 1).all()
+    assert ((drawn[:, 20:] == 0).sum(1) == 20).all() and ((drawn[:, 20:] == -1).sum(1) == 160).all()
+    share = (drawn[:, 20:] == 0).double().mean(0)
+    assert 0.03 < share.min() and share.max() < 0.2  # each of 180 rows alike, 1/9 of the time
+    none = torch.zeros(5)
+    assert (drawn_in_batch(none) == -1).all()  # no labelled row, no loss
+    assert drawn_in_batch(torch.tensor([1.0, 0.0, 1.0])).tolist() == [1, 0, 1]  # fewer others than labelled rows
+
+
+def test_the_readings_of_randomly_sampled(toy):
     X, labels, _ = toy
     scores = [
         Naive(negatives=kind, epochs=2, random_state=0).fit(X, labels).decision_function(X)
-        for kind in ("redrawn", "fixed", "all")
+        for kind in ("redrawn", "fixed", "batch", "all")
     ]
-    assert not any((a == b).all() for a, b in ((scores[0], scores[1]), (scores[0], scores[2])))
+    assert not any((a == b).all() for a, b in itertools.combinations(scores, 2))

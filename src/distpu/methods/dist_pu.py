@@ -27,7 +27,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits as bce
 from .. import nets
 from ..data import Batch, mean_where
 from ..estimator import PUClassifier, param
-from ..parts import Memory, binary_entropy, mixup, pn_risks, random_negatives
+from ..parts import Memory, binary_entropy, drawn_in_batch, mixup, pn_risks, random_negatives
 from ..run import Run
 from ..train import Objective
 
@@ -73,6 +73,8 @@ class DistPU(PUClassifier):
         "R_lab; False, for ablation: the naive loss, P against as many drawn rows of U",
         one_of=(True, False),
     )
+    base: str = param("once", "without R_lab: the rows of U are drawn 'once', or from each 'batch'",
+                      one_of=("once", "batch"))  # fmt: skip
     scale: str = param("code", "'code': R_lab / (2 prior), which the weights below belong to; 'paper': R_lab",
                        one_of=("code", "paper"))  # fmt: skip
     warm_up_entropy: float = param(2e-3, "mu in the warm-up, constant", least=0)
@@ -102,7 +104,7 @@ class DistPU(PUClassifier):
             weight_decay=self.warm_up_weight_decay,
             period=period,
         )
-        naive = None if self.alignment else in_place_of_alignment(run.data.s)
+        naive = in_place_of_alignment(run.data.s) if not self.alignment and self.base == "once" else None
         run.train("warm-up", model, WarmUp(self, run.data.prior, naive), warm_up)
         pseudo = Memory(nets.logits(model, run.data.x).sigmoid())
         run.train("mixup", model, Mixed(self, run.data.prior, pseudo, naive), self._recipe(floor=self.lr_floor))
@@ -125,8 +127,9 @@ class WarmUp(Objective):
         self.register_buffer("naive", naive)
 
     def risk(self, z: Tensor, batch: Batch) -> Tensor:
-        if self.naive is not None:
-            return torch.stack(pn_risks(z, self.naive[batch.index])).sum()
+        if not self.of.alignment:
+            label = drawn_in_batch(batch.s) if self.naive is None else self.naive[batch.index]
+            return torch.stack(pn_risks(z, label)).sum()
         scale = 2 * self.prior if self.of.scale == "code" else 1.0
         return label_distribution_risk(z.sigmoid(), batch.s, self.prior) / scale
 
