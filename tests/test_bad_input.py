@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 
 import numpy as np
@@ -62,8 +63,7 @@ BAD_LABELS = {
     "none unlabelled": (lambda s: 0 * s + 1, "only one class, 1, so there is no unlabelled row"),
     "zeros and blanks": (lambda s: np.where(s == 1, 0, NAN), "no labelled positive"),
     "blanks": (lambda s: s * NAN, "no labelled positive"),
-    "three values": (lambda s: s + np.arange(len(s)) % 2, "3 values (0, 1, 2)"),
-    "two values and blanks": (lambda s: np.where(np.arange(len(s)) < 9, NAN, s), "9 missing labels beside 2 values"),
+    "twelve values": (lambda s: s + np.arange(len(s)) % 12, "13 values (0, 1, 2, 3, 4, ...)"),
     "scores": (lambda s: s + np.arange(len(s)) / 1000, "different numbers"),
 }
 
@@ -78,6 +78,34 @@ def test_labels_that_are_no_pu_labels(name, toy, here):
     table(toy, fraud=y).to_csv("table.csv", index=False)
     line = refused(*fit())
     assert message in line and made_nothing(here)
+
+
+def some_missing(s, value):
+    """Nine of the unlabelled ones."""
+    labels = np.where(s == 1, 1, 0).astype(object)
+    labels[np.flatnonzero(s == 0)[:9]] = value
+    return labels
+
+
+def test_several_values_need_the_positive_one_named(toy, here):
+    X, s, _ = toy
+    three = s + 2 * (np.arange(len(s)) % 3 == 0) * (s == 0)  # 0, 1, 2
+    blanks = np.where(some_missing(s, None) == 0, "no", np.where(s == 1, "yes", None))
+    for y, positive, says in ((three, 1, "3 values (0, 1, 2)"), (blanks, "yes", "9 missing labels beside 2 values")):
+        with pytest.raises(ValueError, match=re.escape(says)):
+            small("nnpu", prior=0.4).fit(X, y)
+        np.testing.assert_array_equal(read_labels(y, positive)[0], s)
+        table(toy, fraud=y).to_csv("table.csv", index=False)
+        assert "say which one marks the known positives, such as --positive " in refused(*fit())
+        done(*fit("--positive", str(positive), "--folder", str(positive)))
+    assert read_labels(three, 1)[1].tolist() == [0, 1]
+    assert read_labels(three, 2)[1].tolist() == [0, 2]
+    assert read_labels(blanks, "yes")[1].tolist() == ["not yes", "yes"]
+
+
+def test_missing_beside_0_and_1_is_unlabelled(toy, here):
+    table(toy, fraud=some_missing(toy[1], None)).to_csv("table.csv", index=False)
+    done(*fit())
 
 
 def test_labels_of_the_wrong_number_or_kind(toy):
@@ -104,6 +132,12 @@ SAME = {  # name -> (the labels in other words, classes_)
     "booleans": (lambda s: s == 1, [False, True]),
     "1 and NaN": (lambda s: np.where(s == 1, 1, NAN), [0, 1]),
     "objects and None": (lambda s: np.where(s == 1, 1, None), [0, 1]),
+    "1, 0 and None": (lambda s: some_missing(s, None), [0, 1]),
+    "1, 0 and NaN": (lambda s: some_missing(s, NAN), [0, 1]),
+    "True, False and None": (
+        lambda s: np.where(some_missing(s, None) == 0, False, np.where(s == 1, True, None)),
+        [False, True],
+    ),
     "True and None": (lambda s: np.where(s == 1, True, None), [0, 1]),
     "a word and None": (lambda s: np.where(s == 1, "fraud", None), ["not fraud", "fraud"]),
     "pandas": (lambda s: pd.Series(s, index=np.arange(len(s)) + 7), [0, 1]),
@@ -655,3 +689,21 @@ def test_a_learning_rate_far_too_high(here):
     assert "in stage 'nnpu', epoch " in line and "lower the learning rate" in line
     assert not (here / "run/done").exists() and not (here / "run/ranked.csv").exists()
     assert "run is not finished" in refused("predict", "run", "table.csv")
+
+
+# -------------------------------------------------------------- far values
+
+
+def test_a_value_far_out_is_named(toy, here):
+    X, s, _ = toy
+    far = pd.DataFrame(X, columns=list("abcdef"))
+    far.loc[17, "b"] = 999_999.0
+    with pytest.warns(
+        UserWarning, match=r"column 'b' has 999999, where half of its values lie between .* clip the colu"
+    ):
+        small("nnpu", prior=0.4, epochs=1).fit(far, s)
+    with pytest.warns(UserWarning, match="column 1 has 999999"):
+        small("nnpu", prior=0.4, epochs=1).fit(far.to_numpy(), s)
+    small("nnpu", prior=0.4, epochs=1, scaling="none").fit(far, s)  # as it is, by wish
+    sparse = far.assign(b=np.where(np.arange(len(far)) == 17, 1000.0, 0.0))
+    small("nnpu", prior=0.4, epochs=1).fit(sparse, s)  # mostly one value: that is what the column is

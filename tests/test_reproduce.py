@@ -179,16 +179,17 @@ def test_a_worker_that_is_killed_is_a_run_that_failed(tmp_path):
         bench.Task("naive", "digits", None, tmp_path / str(seed), seed, {"prior": "true"}, {"epochs": 2000})
         for seed in (0, 1)
     ]
-    threading.Timer(0.5, _kill_a_child, [tmp_path]).start()
+    threading.Timer(0.5, _kill_the_children, [tmp_path]).start()
     ended = [result for _, result in bench.compare(tasks, 2)]
     assert len(ended) == 2
     assert all("was killed" in result and "--jobs 1" in result for result in ended)
 
 
-def _kill_a_child(folder):
+def _kill_the_children(folder):
     while not list(folder.glob("*/metrics.jsonl")):
         time.sleep(0.1)
-    multiprocessing.active_children()[0].kill()
+    for child in multiprocessing.active_children():
+        child.kill()
 
 
 @pytest.mark.parametrize(

@@ -133,10 +133,9 @@ def _positive_value(y: np.ndarray, label: str, text: Any) -> Any:
             near = bench.near(str(text), map(str, values))
             raise ValueError(f"--positive {text} is not in column {label!r}, which holds {shown or 'nothing'}{near}")
         return same[0]
-    if len(values) == 2 and values not in ([0, 1], [-1, 1]):  # False is 0, True is 1
-        raise ValueError(
-            f"column {label!r} holds {shown}; say which one marks the known positives, such as --positive {values[1]}"
-        )
+    if 1 < len(values) < 10 and values not in ([0, 1], [-1, 1]):  # False is 0, True is 1
+        options = " or ".join(f"--positive {value}" for value in values[:2])
+        raise ValueError(f"column {label!r} holds {shown}; say which one marks the known positives, such as {options}")
     return None
 
 

@@ -16,7 +16,8 @@ USE = "use 1 for labelled positives and 0 for unlabelled rows"
 def read_labels(y: Any, pos_label: Any = None) -> tuple[np.ndarray, np.ndarray]:
     """PU labels s (1 labelled positive, 0 unlabelled) and classes = [unlabelled value, positive value].
 
-    Accepted: {1, 0}, {1, -1}, booleans, a value and missing (NaN, None, null), or two values with `pos_label`.
+    Accepted: {1, 0}, {1, -1}, booleans, a value and missing (NaN, None, null), or any values with `pos_label`: all that
+    is not the positive value is unlabelled then. Missing beside 1 and 0 is 0.
     The positive is always the second class, so predict_proba[:, 1] is its probability whatever the values are.
     """
     y = column_or_1d(_plain(y), warn=True)
@@ -24,6 +25,12 @@ def read_labels(y: Any, pos_label: Any = None) -> tuple[np.ndarray, np.ndarray]:
         raise ValueError("Input y contains infinity or a value too large for dtype('float64').")
     missing = pd.isna(y)
     values = _unique(y[~missing])
+    if pos_label is not None and len(values) + missing.any() > 2 and pos_label in values.tolist():
+        s = (y == pos_label) & ~missing
+        return s.astype(np.int64), _classes_beside_missing(pos_label)
+    if pos_label is None and missing.any() and values.tolist() in ([0, 1], [-1, 1]):
+        y = np.array(np.where(missing, values[0], y).tolist())
+        values, missing = _unique(y), np.zeros(len(y), dtype=bool)
     if missing.any() and len(values) == 1:
         if pos_label is None and values[0] in (0, -1):
             raise ValueError(f"y holds only {values[0]} and missing values, no labelled positive; {USE}")
