@@ -1,3 +1,5 @@
+import warnings
+
 import numpy as np
 import pytest
 
@@ -71,3 +73,13 @@ def test_too_few_labelled_rows_to_estimate_from():
     x[:3] = 0
     with pytest.raises(ValueError, match="at least 2 different labelled positives"):
         estimate_prior(x, (np.arange(20) < 3).astype(int))
+
+
+def test_few_labelled_rows_are_said_to_be_few():
+    random = np.random.default_rng(5)
+    x, s = random.normal(size=(80, 3)), np.arange(80)
+    with pytest.warns(UserWarning, match="from 7 labelled positives: below 20 .* give the prior as a number"):
+        estimate_prior(x, (s < 7).astype(int))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        estimate_prior(x, (s < 20).astype(int))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import warnings
 from collections import OrderedDict
 from collections.abc import Callable
 
@@ -37,6 +38,8 @@ def bbe(z_p: np.ndarray, z_u: np.ndarray, delta: float = 0.1, gamma: float = 0.0
 ESTIMATORS: dict[str, PriorEstimator] = {"bbe": bbe}
 
 FOLDS, TREES, MAX_ROWS, MAX_FEATURES = 5, 200, 20_000, 50
+# Six draws of breast-cancer at a true 0.30: of 5 labelled rows 0.28 to 1.0, of 10 0.24 to 0.66, of 20 0.31 to 0.38
+FEW = 20
 
 
 def out_of_fold_scores(x: np.ndarray, s: np.ndarray, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -84,6 +87,13 @@ def estimate_prior(x: np.ndarray, s: np.ndarray, estimator: str = "bbe") -> floa
         share = ESTIMATORS[estimator](*out_of_fold_scores(x, s))
         least = 1 / (1 + int((s == 0).sum()))
         _recent[key] = min(max(share, least), 1 - least)
+        if (labelled := int((s == 1).sum())) < FEW:
+            warnings.warn(
+                f"the prior is estimated at {_recent[key]:.2g} from {labelled} labelled positives: below {FEW} such an "
+                "estimate may be off by a factor of two or more; give the prior as a number if you know it",
+                UserWarning,
+                stacklevel=2,
+            )
         while len(_recent) > 64:
             _recent.popitem(last=False)
     return _recent[key]
