@@ -919,6 +919,31 @@ def test_unusable_tables_are_told_apart(tmp_path, name, content, told):
     assert found.startswith(str(tmp_path / name)) and told in found
 
 
+@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz"])
+@pytest.mark.parametrize(
+    "text",
+    ["a,b,label\n1.5,2,1\n3,4,0\n", "a;b;label\n1.5;2;1\n3;4;0\n", "a;b;label\n1,5;2;1\n3;4;0\n"],
+    ids=["commas", "semicolons", "decimal commas"],
+)
+def test_commas_and_semicolons(name, text, tmp_path):
+    content = text.encode()
+    (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith("gz") else content)
+    x, y = datasets.read(tmp_path / name, label="label")
+    assert x.to_dict("list") == {"a": [1.5, 3.0], "b": [2.0, 4.0]} and y.tolist() == [1, 0]
+
+
+def test_row_numbers_without_a_name_are_left_out(tmp_path):
+    table = pd.DataFrame({"a": [1.5, 3.0, 2.0], "label": [1, 0, 0]}, index=[2, 0, 5])
+    table.to_csv(tmp_path / "t.csv")
+    with pytest.warns(UserWarning, match="t.csv has a column without a name that numbers the rows; it is left out"):
+        x, _ = datasets.read(tmp_path / "t.csv", label="label")
+    assert [*x] == ["a"]
+    x, _ = datasets.read(tmp_path / "t.csv", columns=["a"])  # to be scored: nothing to say
+    assert [*x] == ["a"]
+    table.assign(**{"": [0.5, 0.5, 1.0]}).to_csv(tmp_path / "t.csv", index=False)
+    assert [*datasets.read(tmp_path / "t.csv", label="label")[0]] == ["a", "Unnamed: 2"]  # no row numbers
+
+
 def test_a_truncated_parquet_file(tmp_path):
     path = tmp_path / "t.parquet"
     TABLE.to_parquet(path)

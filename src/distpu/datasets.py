@@ -16,6 +16,7 @@ import pickle
 import re
 import shutil
 import sys
+import warnings
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -439,7 +440,7 @@ def _read_table(
         if kind == ".parquet":
             table = pd.read_parquet(path).reset_index(drop=True)
         else:  # low_memory would guess types piece by piece and mix 1 and "1" in one column
-            table = pd.read_csv(path, sep="\t" if ".tsv" in kind else ",", low_memory=False)
+            table = pd.read_csv(path, low_memory=False, **_separated(path, kind))
     if not isinstance(table.index, pd.RangeIndex):  # pandas took the surplus column for row names
         raise ValueError(f"{path} has more fields in its rows than in its header; name every column")
     table.columns = table.columns.map(str)  # Parquet can hold numbers there; a model keeps names as text
@@ -452,7 +453,30 @@ def _read_table(
     if not len(table):
         raise ValueError(f"{path} has columns but no rows; write it again")
     y = None if label is None else _as_in_file(table.pop(label))
+    if columns is None:
+        table = _without_row_numbers(table, path)
     return _numbers(table if columns is None else table[columns], path), y
+
+
+def _separated(path: Path, kind: str) -> dict[str, str]:
+    """By commas; by semicolons where the header is, as spreadsheets of half of Europe write it, with decimal commas."""
+    if ".tsv" in kind:
+        return {"sep": "\t"}
+    with (gzip.open if path.suffix == ".gz" else open)(path, "rt", errors="replace") as file:
+        header, *rows = [file.readline() for _ in range(20)]
+    if header.count(";") <= header.count(","):
+        return {"sep": ","}
+    return {"sep": ";", "decimal": "," if any(re.search(r"\d,\d", row) for row in rows) else "."}
+
+
+def _without_row_numbers(table: pd.DataFrame, path: Path) -> pd.DataFrame:
+    """A nameless column of different whole numbers is pandas' index: in a sorted table it gives the labels away."""
+    from pandas.api.types import is_integer_dtype
+
+    odd = [c for c in table if c.startswith("Unnamed: ") and is_integer_dtype(table[c]) and table[c].is_unique]
+    if odd:
+        warnings.warn(f"{path} has a column without a name that numbers the rows; it is left out", stacklevel=4)
+    return table.drop(columns=odd)
 
 
 def _as_in_file(column: pd.Series) -> np.ndarray:
