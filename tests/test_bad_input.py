@@ -699,7 +699,7 @@ def test_a_value_far_out_is_named(toy, here):
     far = pd.DataFrame(X, columns=list("abcdef"))
     far.loc[17, "b"] = 999_999.0
     with pytest.warns(
-        UserWarning, match=r"column 'b' has 999999, where half of its values lie between .* clip the colu"
+        UserWarning, match=r"column 'b' has 999999, where half of its values lie between .* values so far ou"
     ):
         small("nnpu", prior=0.4, epochs=1).fit(far, s)
     with pytest.warns(UserWarning, match="column 1 has 999999"):

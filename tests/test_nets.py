@@ -101,3 +101,27 @@ def test_unknown_or_unfit_networks():
         nets.body("resnet50", (3, 32, 32))
     with pytest.raises(ValueError, match="takes images"):
         nets.body("cnn-13", (30,))
+
+
+def test_a_value_far_out_does_not_squeeze_the_others():
+    torch.manual_seed(0)
+    x = torch.randn(2000, 3) * 5 + 7
+    plain = nets.scaling_constants("standard", x)
+    far = x.clone()
+    far[17, 1] = 999_999.0
+    mean, scale = nets.scaling_constants("standard", far)
+    torch.testing.assert_close(mean[[0, 2]], plain[0][[0, 2]], rtol=0, atol=0)  # other columns to the bit
+    assert (mean[1] - plain[0][1]).abs() < 0.2 and 0.9 < scale[1] / plain[1][1] < 1.2
+    network = nets.Network(torch.nn.Linear(3, 1), mean, scale)
+    seen = []
+    network.body.register_forward_hook(lambda _, given, __: seen.append(given[0]))
+    network(far)
+    assert seen[0].abs().max() == nets.FURTHEST and seen[0].std(0).max() < 2
+
+
+def test_a_column_that_is_mostly_one_value_is_scaled_as_it_is():
+    x = torch.zeros(1000, 2)
+    x[3, 0], x[:, 1] = 1.0, torch.arange(1000.0)
+    mean, scale = nets.scaling_constants("standard", x)
+    torch.testing.assert_close(mean, torch.tensor([0.001, 499.5]))
+    torch.testing.assert_close(scale, x.double().std(0, correction=0).float())

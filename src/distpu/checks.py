@@ -84,10 +84,7 @@ FAR = 100  # times the width of a column's middle half
 
 
 def warn_of_far_values(x: np.ndarray, names: Any) -> None:
-    """Columns are scaled by mean and deviation: one value far out squeezes all others into one point.
-
-    One 999999 among 10,000 values took a ranking from AUC 0.94 to 0.53. Columns that are mostly one value are let be.
-    """
+    """Scaling cuts them off (nets.WIDTHS), but what they mean the user knows: a sentinel, or a column to be logged."""
     if x.dtype == np.uint8 or not x.size:
         return
     some = x[:: max(1, len(x) // 10_000)]
@@ -98,8 +95,8 @@ def warn_of_far_values(x: np.ndarray, names: Any) -> None:
         values = x[:, column]
         value = values[np.abs(values - middle[column]).argmax()]
         warnings.warn(
-            f"{which} has {value:g}, where half of its values lie between {low[column]:g} and {high[column]:g}; such a "
-            "value squeezes the others together and can spoil the ranking: clip the column or take its logarithm",
+            f"{which} has {value:g}, where half of its values lie between {low[column]:g} and {high[column]:g}; values "
+            "so far out are cut off: if they mean something take the column's logarithm, if not clear them",
             UserWarning,
             stacklevel=5,
         )

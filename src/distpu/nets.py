@@ -8,6 +8,7 @@ import inspect
 import math
 from collections.abc import Callable
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import conv2d, pad
@@ -174,6 +175,8 @@ class Network(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         x = (x.float() - self.mean) / self.scale if self.scaled else x.float()
+        if self.scaled and x.dim() == 2:
+            x = x.clamp(-FURTHEST, FURTHEST)  # of a table: one sentinel value must not drown a batch
         if self.images and x.dim() == 4:
             x = x.contiguous(memory_format=torch.channels_last)
         through = _compiled() if self.in_compiled_code and self.training else _through
@@ -246,6 +249,10 @@ def _known(network: str, shape: Shape) -> str:
     return name
 
 
+# Of a column of a table, what lies further than this many widths of its middle half from its median counts as if it lay
+# there when the column's mean and deviation are taken; scaled values are cut off at FURTHEST. One 999999 among 2,000
+# values had squeezed all others into one point (LOG.md).
+WIDTHS, FURTHEST = 20, 50.0
 SCALINGS = ("auto", "standard", "imagenet", "unit", "none")
 
 
@@ -254,7 +261,8 @@ def scaling_constants(
 ) -> tuple[Tensor, Tensor]:
     """(mean, scale) that a Network subtracts and divides by.
 
-    standard  columns (tables) or channels (images) to mean 0, standard deviation 1 over the training rows
+    standard  columns (tables) or channels (images) to mean 0, standard deviation 1 over the training rows; in a table
+              without the pull of values far out
     imagenet  x / 255, then ImageNet's mean and deviation per channel, as the paper does for CIFAR-10 and Alzheimer
     unit      x / 255
     none      as it is: the paper's public code feeds F-MNIST as raw 0..255
@@ -273,14 +281,27 @@ def scaling_constants(
     if scaling == "standard":
         axes = (0, 2, 3) if images else (0,)
         count = x.numel() / (x.shape[1])
+        low, high = (None, None) if images or bytes_ else near_the_middle(x)
         chunks = x.split(2**16)  # in double, but never the whole table at once
-        mean = torch.stack([c.double().sum(axes) for c in chunks]).sum(0) / count
+
+        def read(chunk: Tensor) -> Tensor:
+            return chunk.double() if low is None else chunk.double().clamp(low, high)
+
+        mean = torch.stack([read(c).sum(axes) for c in chunks]).sum(0) / count
         column = mean.view(-1, 1, 1) if images else mean
-        var = torch.stack([(c.double() - column).square().sum(axes) for c in chunks]).sum(0) / count
+        var = torch.stack([(read(c) - column).square().sum(axes) for c in chunks]).sum(0) / count
         std = var.sqrt().view_as(column)
         std = torch.where(std > 1e-12 * column.abs(), std, torch.ones_like(std))  # a constant column: 0, not NaN
         return column.float(), std.float()
     return torch.zeros(()), torch.tensor(255.0 if scaling == "unit" else 1.0)
+
+
+def near_the_middle(x: Tensor) -> tuple[Tensor, Tensor]:
+    """(lowest, highest) value of each column that counts as it is; a column that is mostly one value is let be."""
+    some = x[:: max(1, len(x) // 10_000)].double().cpu().numpy()
+    low, middle, high = torch.from_numpy(np.percentile(some, [25, 50, 75], axis=0)).to(x.device)
+    width = torch.where(high > low, WIDTHS * (high - low), math.inf)
+    return middle - width, middle + width
 
 
 @torch.no_grad()
