@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -166,9 +167,10 @@ def test_a_command_that_is_killed_takes_its_workers_with_it(how, tmp_path):
     command = [sys.executable, "-m", "distpu", "reproduce", str(tmp_path / "tiny.toml"), *where]
     first = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     while not (logs := list(tmp_path.glob("runs/tiny/digits-naive-seed*/metrics.jsonl"))):
+        assert first.poll() is None
         time.sleep(0.1)
     getattr(first, how)()
-    first.communicate()  # returns when no worker holds stderr any more
+    first.communicate(timeout=60)  # returns when no worker holds stderr any more
     for folder in {log.parent for log in logs}:
         with lock(folder):  # refused, where a worker is still at it
             pass
@@ -244,6 +246,15 @@ def test_two_commands_at_once_keep_each_others_lines(made, tmp_path):
     assert experiments.keep_lines(tiny, tmp_path, naive) == naive
     assert experiments.keep_lines(tiny, tmp_path, nnpu) == lines  # it had read none of the others when it began
     assert experiments.known_lines(tiny, tmp_path) == lines
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda line: experiments.keep_lines(tiny, tmp_path / "many", [line]), 5 * lines))
+    assert experiments.known_lines(tiny, tmp_path / "many") == lines
+
+
+def test_lines_of_others_that_are_no_runs_are_let_be(made, tmp_path):
+    (tmp_path / "else").mkdir()
+    (tmp_path / "else/x.jsonl").write_text('{"a": 1}\n')
+    assert experiments.known_lines(experiments.read(str(made[0] / "tiny.toml")), tmp_path) == []
 
 
 def test_runs_of_another_protocol_are_no_runs_of_a_cell(made):

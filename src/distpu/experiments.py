@@ -164,14 +164,14 @@ def _experiment(name: str, table: dict[str, Any]) -> Experiment:
 def _check_cells(cells: list[Cell]) -> None:
     """Before any run: what would fail after hours, or be counted as what it is not."""
     seen: set[tuple[str, str, str]] = set()
+    places = dict.fromkeys(SAID_ELSEWHERE, "the protocol")
+    places |= {"prior": "prior = ... of the cell", "random_state": "seeds"}
     for cell in cells:
         what = f"{cell.method} on {cell.dataset}" + (f", {cell.variant!r}," if cell.variant else "")
         if cell.key in seen:
             raise ValueError(f"two cells are {what} and would share their lines; give each its own variant = '...'")
         seen.add(cell.key)
         datasets.info(cell.dataset)
-        places = dict.fromkeys(SAID_ELSEWHERE, "the protocol")
-        places |= {"prior": "prior = ... of the cell", "random_state": "seeds"}
         for name in cell.settings.keys() & places.keys():
             raise ValueError(f"{what} has {name} among its settings; that is for {places[name]} to say")
         prior = cell.prior
@@ -336,7 +336,9 @@ def known_lines(experiment: Experiment, results: Path) -> list[Line]:
     found = []
     for path in sorted(results.glob("*/*.jsonl"), key=lambda path: _later(experiment, path)):
         own = path.parent.name == experiment.name
-        found += _fitting(experiment, [line for line in read_lines(path) if own or _asked(experiment, line)])
+        for line in read_lines(path):
+            if "settings" in line and (own or _asked(experiment, line)):
+                found += _fitting(experiment, line)
     return merged(found)
 
 
@@ -365,14 +367,9 @@ def read_lines(path: Path) -> list[Line]:
     return lines
 
 
-def _fitting(experiment: Experiment, lines: list[Line]) -> list[Line]:
-    return [
-        _as_in(experiment, cell, line)
-        for line in lines
-        if "settings" in line
-        for cell in experiment.cells
-        if fits(experiment, cell, line)
-    ]
+def _fitting(experiment: Experiment, line: Line) -> list[Line]:
+    """The line under the name of each cell that it is a run of; none where it is no cell's."""
+    return [_as_in(experiment, cell, line) for cell in experiment.cells if fits(experiment, cell, line)]
 
 
 def _asked(experiment: Experiment, line: Line) -> bool:
@@ -449,9 +446,10 @@ def keep_lines(experiment: Experiment, results: Path, lines: list[Line]) -> list
     runs, aside = folder / "runs.jsonl", folder / SET_ASIDE
     with lock(results, wait=True):
         there = read_lines(runs) if runs.exists() else []
-        lines = merged([*_fitting(experiment, there), *lines])
+        found = [_fitting(experiment, line) if "settings" in line else [] for line in there]
+        lines = merged([*itertools.chain(*found), *lines])
         before = read_lines(aside) if aside.exists() else []
-        new = [line for line in there if not _fitting(experiment, [line]) and line not in before]
+        new = [line for line, fitting in zip(there, found, strict=True) if not fitting and line not in before]
         if new:
             checkpoint.write(aside, log_lines([*before, *new]).encode())
         if lines or there:
