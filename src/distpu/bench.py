@@ -293,13 +293,14 @@ def compare(tasks: list[Task], jobs: int) -> Iterator[tuple[Task, Result | str]]
         yield from ((task, _run(task, progress="auto")) for task in tasks)
         return
     # one thread a run: two runs side by side beat one on two threads by far, and spinning threads fight for cores
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_one_thread) as pool:
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_start_worker) as pool:
         running = {pool.submit(_run, task): task for task in tasks}
         for future in as_completed(running):
             try:
-                yield running[future], future.result()
+                result = future.result()
             except BrokenProcessPool:
-                yield running[future], "its process was killed, for want of memory perhaps (--jobs 1 needs less)"
+                result = "its process was killed, for want of memory perhaps (--jobs 1 needs less)"
+            yield running[future], result
 
 
 def side_by_side(datasets: Iterable[Dataset]) -> int:
@@ -321,7 +322,8 @@ def small(data: Dataset) -> bool:
     return nets.auto_network(data.x.shape[1:]) == "mlp"
 
 
-def _one_thread() -> None:
+def _start_worker() -> None:
+    """One thread, and no life after the command's."""
     import threading
 
     import torch

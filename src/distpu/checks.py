@@ -80,28 +80,6 @@ def refuse_infinite(x: np.ndarray, names: Any) -> None:
             )
 
 
-FAR = 100  # times the width of a column's middle half
-
-
-def warn_of_far_values(x: np.ndarray, names: Any) -> None:
-    """Scaling cuts them off (nets.WIDTHS), but what they mean the user knows: a sentinel, or a column to be logged."""
-    if x.dtype == np.uint8 or not x.size:
-        return
-    some = x[:: max(1, len(x) // 10_000)]
-    low, middle, high = np.percentile(some, [25, 50, 75], axis=0)
-    furthest = np.maximum(x.max(axis=0) - middle, middle - x.min(axis=0))
-    for column in np.flatnonzero((high > low) & (furthest > FAR * (high - low)))[:3]:
-        which = f"column {names[column]!r}" if names is not None else f"column {column}"
-        values = x[:, column]
-        value = values[np.abs(values - middle[column]).argmax()]
-        warnings.warn(
-            f"{which} has {value:g}, where half of its values lie between {low[column]:g} and {high[column]:g}; values "
-            "so far out are cut off: if they mean something take the column's logarithm, if not clear them",
-            UserWarning,
-            stacklevel=5,
-        )
-
-
 def as_tensor(x: np.ndarray) -> torch.Tensor:
     """The same memory, to be read only: a memory map stays one."""
     if min(x.strides, default=0) < 0:  # a reversed view; torch knows none

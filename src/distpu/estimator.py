@@ -20,16 +20,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import nn
 
 from . import __version__, checkpoint, fast, nets
-from .checks import (
-    as_channels_first,
-    as_tensor,
-    check_parameters,
-    find_device,
-    layout_of,
-    param,
-    refuse_infinite,
-    warn_of_far_values,
-)
+from .checks import as_channels_first, as_tensor, check_parameters, find_device, layout_of, param, refuse_infinite
 from .data import PUData
 from .folder import Row, finish, log_lines, open_folder, read_log
 from .labels import read_labels
@@ -275,7 +266,7 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
         names = getattr(self, "feature_names_in_", None)
         refuse_infinite(x, names)
         if reset and x.ndim == 2 and self.scaling in ("auto", "standard"):
-            warn_of_far_values(x, names)
+            nets.warn_of_far_values(x, names)
         if reset:
             self.layout_, self.bytes_ = layout_of(x.shape), x.dtype == np.uint8
         x = as_channels_first(x, self.layout_)

@@ -6,7 +6,8 @@ import difflib
 import functools
 import inspect
 import math
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
@@ -251,8 +252,8 @@ def _known(network: str, shape: Shape) -> str:
 
 # Of a column of a table, what lies further than this many widths of its middle half from its median counts as if it lay
 # there when the column's mean and deviation are taken; scaled values are cut off at FURTHEST. One 999999 among 2,000
-# values had squeezed all others into one point (LOG.md).
-WIDTHS, FURTHEST = 20, 50.0
+# values had squeezed all others into one point (LOG.md). From FAR widths on the user is told.
+WIDTHS, FURTHEST, FAR = 20, 50.0, 100
 SCALINGS = ("auto", "standard", "imagenet", "unit", "none")
 
 
@@ -296,12 +297,35 @@ def scaling_constants(
     return torch.zeros(()), torch.tensor(255.0 if scaling == "unit" else 1.0)
 
 
+def quartiles(x: np.ndarray | Tensor) -> np.ndarray:
+    """Of each column of a table, (3, columns), by some ten thousand of its rows."""
+    some = x[:: max(1, len(x) // 10_000)]
+    return np.percentile(some.double().cpu().numpy() if isinstance(some, Tensor) else some, [25, 50, 75], axis=0)
+
+
 def near_the_middle(x: Tensor) -> tuple[Tensor, Tensor]:
     """(lowest, highest) value of each column that counts as it is; a column that is mostly one value is let be."""
-    some = x[:: max(1, len(x) // 10_000)].double().cpu().numpy()
-    low, middle, high = torch.from_numpy(np.percentile(some, [25, 50, 75], axis=0)).to(x.device)
+    low, middle, high = torch.from_numpy(quartiles(x)).to(x.device)
     width = torch.where(high > low, WIDTHS * (high - low), math.inf)
     return middle - width, middle + width
+
+
+def warn_of_far_values(x: np.ndarray, names: Sequence[str] | None) -> None:
+    """They are cut off; but what they mean the user knows: a sentinel, or a column to be logged."""
+    if x.dtype == np.uint8 or not x.size:
+        return
+    low, middle, high = quartiles(x)
+    furthest = np.maximum(x.max(axis=0) - middle, middle - x.min(axis=0))
+    for column in np.flatnonzero((high > low) & (furthest > FAR * (high - low)))[:3]:
+        which = f"column {names[column]!r}" if names is not None else f"column {column}"
+        values = x[:, column]
+        value = values[np.abs(values - middle[column]).argmax()]
+        warnings.warn(
+            f"{which} has {value:g}, where half of its values lie between {low[column]:g} and {high[column]:g}; values "
+            "so far out are cut off: if they mean something take the column's logarithm, if not clear them",
+            UserWarning,
+            stacklevel=5,
+        )
 
 
 @torch.no_grad()
