@@ -277,6 +277,10 @@ def wanted(experiment: Experiment) -> list[Wanted]:
     ]
 
 
+def counted(n: int, what: str) -> str:
+    return f"{n} {what}" if n == 1 else f"{n} {what}s"
+
+
 def keeps(cell: Cell) -> str:
     """Which epoch the method itself ends with."""
     return getattr(make(cell.method, {"prior": 0.4, **cell.settings}), "keeps", "last")

@@ -52,7 +52,7 @@ def _made(
 ) -> Iterator[tuple[Wanted, bench.Result | str, Path]]:
     """The runs as they end, with a line for each on stderr: how many are done, and how long the rest will take."""
     runs = {experiments.task(part, run, str(root) if root else None, folder): run for run in todo}
-    print(f"{len(todo)} runs to make, {jobs} at a time", file=sys.stderr)
+    print(f"{experiments.counted(len(todo), 'run')} to make, {jobs} at a time", file=sys.stderr)
     start = time.monotonic()
     ended = over_runs(bench.compare([*runs], jobs), len(runs), part.name, jobs)
     for number, (task, result) in enumerate(ended, 1):

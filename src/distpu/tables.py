@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .experiments import KEEPS, Cell, Experiment, Line, cell_of, missing
+from .experiments import KEEPS, Cell, Experiment, Line, cell_of, counted, missing
 from .metrics import METRICS
 
 HEADS = {"accuracy": "ACC", "precision": "Prec.", "recall": "Rec.", "f1": "F1", "auc": "AUC", "ap": "AP"}
@@ -269,7 +269,9 @@ def machines(lines: list[Line]) -> str:
         versions = line.get("versions", {})
         where = f"{line.get('device', '?')}, torch {versions.get('torch', '?')}, Python {versions.get('python', '?')}"
         seen[where] = seen.get(where, 0) + 1
-    return "; ".join(f"{where} ({count} lines)" for where, count in sorted(seen.items(), key=lambda kv: -kv[1]))
+    return "; ".join(
+        f"{where} ({counted(count, 'line')})" for where, count in sorted(seen.items(), key=lambda kv: -kv[1])
+    )
 
 
 def page(experiment: Experiment, lines: list[Line], figures: list[str]) -> str:
@@ -283,11 +285,13 @@ def page(experiment: Experiment, lines: list[Line], figures: list[str]) -> str:
     if experiment.cells:
         seconds = [line["seconds"] for line in lines if line["keep"] != "oracle"]
         text += [
-            f"{len(seconds)} runs, {sum(seconds) / 60:.0f} minutes of training; {machines(lines)}." if seconds else "",
+            f"{counted(len(seconds), 'run')}, {sum(seconds) / 60:.0f} minutes of training; {machines(lines)}."
+            if seconds
+            else "",
             "",
         ]
         if left:
-            text += [f"**Missing:** {len(left)} runs ({', '.join(_grouped(left))}).", ""]
+            text += [f"**Missing:** {counted(len(left), 'run')} ({', '.join(_grouped(left))}).", ""]
     text += [part for name in figures for part in (f"![{name}]({name})", "")]
     if not experiment.cells:
         return "\n".join(text)
