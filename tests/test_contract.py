@@ -126,7 +126,7 @@ def test_a_finished_folder_is_not_trained_again(name, toy, tmp_path, monkeypatch
     again = small(name, prior=0.4).fit(X, s, folder=tmp_path / "run")
     assert_same_bits(weights(first), weights(again))
     assert sorted(p.name for p in (tmp_path / "run").iterdir() if not p.name.startswith(".")) == [
-        "config.json", "done", "metrics.jsonl", "model.json", "model.safetensors",
+        "config.json", "done", "metrics.jsonl", "model.json", "model.safetensors", "seconds.json",
     ]  # fmt: skip
 
 

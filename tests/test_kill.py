@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from distpu import checkpoint
+from distpu.folder import spent
 from killed import train
 
 SCRIPT = Path(__file__).with_name("killed.py")
@@ -91,6 +92,16 @@ def test_all_checkpoints_of_a_stage_damaged(whole, tmp_path):
     with pytest.warns(RuntimeWarning, match="is damaged"):
         train(folder)
     assert_same(folder, whole)
+
+
+def test_a_run_that_was_stopped_counts_all_its_seconds(tmp_path):
+    folder = tmp_path / "run"
+    assert start(folder, "epoch mixup 2").wait(120) == -signal.SIGKILL
+    before = spent(folder)
+    assert before > 0
+    checkpoint.write_json(folder / "seconds.json", {"seconds": before + 1000})
+    train(folder)
+    assert 1000 + before < spent(folder) < 1000 + before + 100
 
 
 def test_one_process_per_folder(tmp_path):

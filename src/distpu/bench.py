@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from pathlib import Path
@@ -18,7 +18,7 @@ from .checks import as_tensor
 from .data import draw_pu, fits, folds
 from .datasets import Dataset, load
 from .estimator import PUClassifier, versions
-from .folder import open_folder
+from .folder import open_folder, spent
 from .labels import read_labels
 from .methods import METHODS
 from .wrappers import WRAPPERS
@@ -99,7 +99,7 @@ def simulate(
     watch = EveryEpoch((data.x_test, data.y_test), held, share)
     if (every_epoch or held_out) and method in METHODS:
         classifier._observe = watch
-    start = time.perf_counter()
+    start, before = time.perf_counter(), spent(folder)
     if method in WRAPPERS:  # not saved, but its folder is refused to another protocol like any other
         config = {"method": method, "params": {"prior": share, "seed": seed, **(settings or {})}}
         config["data"] = {"dataset": data.name, "labelled": int(s.sum()), "scenario": scenario}
@@ -111,7 +111,7 @@ def simulate(
         classifier.fit(x, y if classifier.supervised else s, folder=folder)
         if (folder / "result.json").exists():
             return checkpoint.read_json(folder / "result.json")
-    seconds = time.perf_counter() - start - watch.seconds
+    seconds = before + time.perf_counter() - start - watch.seconds
     score = classifier.predict_proba(_rows_for(method, x))[:, 1]
     result = {
         "method": method,
@@ -283,24 +283,31 @@ class Task:
     settings: dict[str, Any]
 
 
-def compare(tasks: list[Task], jobs: int) -> Iterator[tuple[Task, Result | str]]:
+def compare(tasks: list[Task], jobs: int) -> Generator[tuple[Task, Result | str], None, None]:
     """Results as they come, each with its task; a run that fails gives its error's text instead."""
     from concurrent.futures import ProcessPoolExecutor, as_completed
     from concurrent.futures.process import BrokenProcessPool
-    from multiprocessing import get_context
+    from multiprocessing import active_children, get_context
 
     if jobs == 1:
         yield from ((task, _run(task, progress="auto")) for task in tasks)
         return
+    others = active_children()
     # one thread a run: two runs side by side beat one on two threads by far, and spinning threads fight for cores
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_start_worker) as pool:
         running = {pool.submit(_run, task): task for task in tasks}
-        for future in as_completed(running):
-            try:
-                result = future.result()
-            except BrokenProcessPool:
-                result = "its process was killed, for want of memory perhaps (--jobs 1 needs less)"
-            yield running[future], result
+        try:
+            for future in as_completed(running):
+                try:
+                    result = future.result()
+                except BrokenProcessPool:
+                    result = "its process was killed, for want of memory perhaps (--jobs 1 needs less)"
+                yield running[future], result
+        except BaseException:  # Ctrl-C, or nobody reads on: leaving the pool would first make all that is queued
+            for worker in active_children():
+                if worker not in others:
+                    worker.terminate()
+            raise
 
 
 def side_by_side(datasets: Iterable[Dataset]) -> int:
@@ -323,11 +330,13 @@ def small(data: Dataset) -> bool:
 
 
 def _start_worker() -> None:
-    """One thread, and no life after the command's."""
+    """One thread, and no life after the command's, which alone is told of Ctrl-C."""
+    import signal
     import threading
 
     import torch
 
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     torch.set_num_threads(1)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
@@ -362,9 +371,9 @@ def _run(task: Task, progress: str | bool = False) -> Result | str:
 def fit_table(X: Any, y: Any, method: str, folder: Path, settings: dict[str, Any]) -> Result:
     """Fit on a user's own table; rank its unlabelled rows into ranked.csv, the likeliest positives first."""
     classifier = make(method, settings)
-    start = time.perf_counter()
+    start, before = time.perf_counter(), spent(folder)
     classifier.fit(X, y, folder=folder)
-    seconds = time.perf_counter() - start
+    seconds = before + time.perf_counter() - start
     p = classifier.predict_proba(X)[:, 1]
     s, _ = read_labels(y, classifier.pos_label)
     unlabelled = np.flatnonzero(s == 0)

@@ -1,4 +1,4 @@
-"""A run folder: config.json, metrics.jsonl, checkpoints, model.json, model.safetensors and, written last, `done`."""
+"""A run folder: config.json, metrics.jsonl, checkpoints, seconds.json, model.json, model.safetensors; last, `done`."""
 
 from __future__ import annotations
 
@@ -87,6 +87,12 @@ def finish(folder: Path, model: nn.Module, fitted: Row) -> None:
     checkpoint.write(folder / "done", b"")
     for path in folder.glob("stage-*.safetensors*"):
         path.unlink()
+
+
+def spent(folder: Path) -> float:
+    """Seconds of training up to the newest checkpoint: a run that was stopped says how long it took in all."""
+    path = folder / "seconds.json"
+    return float(checkpoint.read_json(path, "seconds")["seconds"]) if path.exists() else 0.0
 
 
 class lock:

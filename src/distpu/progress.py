@@ -25,14 +25,20 @@ def busy(text: str, show: bool = True) -> Iterator[None]:
         yield
 
 
-def over_runs(items: Iterable[T], total: int, text: str, jobs: int) -> Iterable[T]:
-    """The items, behind a bar with the time left on a terminal; one run at a time has a bar of its own."""
+def over_runs(items: Iterable[T], total: int, text: str, jobs: int) -> Iterator[T]:
+    """The items, under a bar on a terminal, above which whoever reads them may print; one run at a time has its own."""
     if not sys.stderr.isatty() or jobs == 1:
-        return items
+        yield from items
+        return
     from rich.console import Console
-    from rich.progress import track
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    return track(items, text, total=total, console=Console(stderr=True), transient=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(text, total=total)
+        for item in items:
+            bar.advance(task)
+            yield item
 
 
 class Bar:

@@ -15,7 +15,7 @@ from torch import nn
 
 from . import checkpoint, fast, nets, train
 from .data import PUData
-from .folder import Row, log_lines, read_log
+from .folder import Row, log_lines, read_log, spent
 from .train import Epoch, Objective, Recipe
 
 
@@ -46,6 +46,7 @@ class Run:
         watched = unlabelled[:: max(1, math.ceil(len(unlabelled) / 2048))]  # enough for a share to a percent
         self._watched = data.rows(watched).to(data.s.device)
         self._work = 0.0  # of one row's pass through a network
+        self._start = time.monotonic() - (spent(folder) if folder else 0.0)  # as if it had never been stopped
 
     def net(self) -> nn.Module:
         """A fresh network on the data's device."""
@@ -95,7 +96,7 @@ class Run:
             "lr": epoch.lr,
             "predicted_prior": positive,
             **epoch.terms,
-            **(self._observe(net) if self._observe else {}),
+            **self._observed(net),
         }
         if self._folder and self._logged is not None:
             checkpoint.write(self._folder / "metrics.jsonl", log_lines(self.history).encode())
@@ -106,6 +107,12 @@ class Run:
                 file.write(log_lines([row]))
         if self._report:
             self._report(stage, epoch)
+
+    def _observed(self, net: nn.Module) -> dict[str, float]:
+        start = time.monotonic()
+        figures = self._observe(net) if self._observe else {}
+        self._start += time.monotonic() - start  # no part of the training
+        return figures
 
     def _refuse_nan(self, stage: str, epoch: Epoch, model: nn.Module) -> None:
         bad = [name for name, value in epoch.terms.items() if not math.isfinite(value)]
@@ -126,6 +133,7 @@ class Run:
         if newest.exists():
             os.replace(newest, before)
         checkpoint.save(newest, checkpoint.pack(*parts), stage=stage, epochs_done=done)
+        checkpoint.write_json(self._folder / "seconds.json", {"seconds": round(time.monotonic() - self._start, 2)})
 
     def _restore(self, stage: str, *parts: Any) -> int:
         """Load the newest good checkpoint of the stage; return how many of its epochs are done."""
