@@ -51,7 +51,7 @@ def _prior_curves(axes: Any, experiment: Experiment, lines: list[Line]) -> None:
         true = next((line["true_prior"] for line in lines), None)
         if true is not None:
             axis.axhline(true, color="black", linestyle="--", label=f"true prior {true:.2f}")
-        axis.set(xlabel="epoch", ylabel="predicted class prior", ylim=(0, 0.8))
+        axis.set(xlabel="epoch", ylabel="predicted class prior", ylim=(0, 1))
         axis.legend(frameon=False, fontsize=8)
 
 
@@ -86,8 +86,13 @@ def _over_a_setting(axes: Any, experiment: Experiment, lines: list[Line]) -> Non
             known = [(place, found) for place, found in points if found]
             if known:
                 spread = [0.0 if math.isnan(found.deviation) else found.deviation for _, found in known]
-                axis.errorbar([place for place, _ in known], [found.mean for _, found in known], spread, marker="o",
-                              capsize=2, label=label if len(methods) > 1 else HEADS[metric])  # fmt: skip
+                line, *_ = axis.errorbar([place for place, _ in known], [found.mean for _, found in known], spread,
+                                         marker="o", capsize=2,
+                                         label=label if len(methods) > 1 else HEADS[metric])  # fmt: skip
+                few = [(at, found.mean) for at, found in known if len(found.values) < len(experiment.seeds)]
+                if few:
+                    axis.plot(*zip(*few, strict=True), "o", color=line.get_color(), markerfacecolor="white", zorder=3)
+                    axis.set_title(f"hollow: fewer than {len(experiment.seeds)} seeds", fontsize=8)
         axis.set_xticks(range(len(ticks)), ticks)
         what = f"{HEADS[metrics[0]]}, " if len(metrics) == 1 else ""
         axis.set(xlabel=experiment.options.get("axis", "value"), ylabel=f"{what}percent, test rows")

@@ -17,7 +17,11 @@ HEADS = {"accuracy": "ACC", "precision": "Prec.", "recall": "Rec.", "f1": "F1", 
 DATASETS = {"fashion-mnist": "F-MNIST", "cifar-10": "CIFAR-10", "alzheimer": "Alzheimer", "digits": "digits"}
 SEARCH_HEAD = ["method", "variant", "PU accuracy", "PU AUC", "seeds", "settings"]
 PUBLISHED_SEEDS = 5
-LATEX = str.maketrans({letter: f"\\{letter}" for letter in "_%&#"})
+LATEX = str.maketrans(
+    {letter: f"\\{letter}" for letter in "_%&#${}"}
+    | {"\\": r"\textbackslash{}", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}"}
+    | {letter: f"${letter}$" for letter in "<>|"}
+)
 
 
 @dataclass(frozen=True)
@@ -158,8 +162,8 @@ def datasets(experiment: Experiment) -> list[str]:
 
 
 def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    lines, bar = [head, ["---"] * len(head), *rows], r"\|"
+    return "".join(f"| {' | '.join(cell.replace('|', bar) for cell in line)} |\n" for line in lines)
 
 
 def table_markdown(experiment: Experiment, lines: list[Line]) -> str:
@@ -177,9 +181,9 @@ def table_latex(experiment: Experiment, lines: list[Line]) -> str:
     text.append(" & ".join(["data", "method", *HEADS.values()]) + r" \\")
     for dataset in datasets(experiment):
         text.append("\\hline")
-        for row in grid(experiment, lines, dataset, "latex"):
-            cells = [cell.translate(LATEX) for cell in (DATASETS.get(dataset, dataset), *row)]
-            text.append(" & ".join(cells) + r" \\")
+        for name, *values in grid(experiment, lines, dataset, "latex"):
+            names = [word.translate(LATEX) for word in (DATASETS.get(dataset, dataset), name)]
+            text.append(" & ".join([*names, *values]) + r" \\")
     return "\n".join([*text, "\\hline", "\\end{tabular}", ""])
 
 
@@ -198,7 +202,7 @@ def table_csv(experiment: Experiment, lines: list[Line]) -> str:
                 difference, within = versus(found, published) if published else (None, None)
                 row = [cell.dataset, cell.method, cell.variant, keep, metric, f"{found.mean:.4f}"]
                 row += [
-                    f"{found.deviation:.4f}",
+                    "" if math.isnan(found.deviation) else f"{found.deviation:.4f}",
                     str(len(found.values)),
                     *(map(str, published) if published else ("", "")),
                 ]
@@ -216,7 +220,7 @@ def difference(ours: Figure | None, published: list[float] | None, star: str) ->
     if ours is None or published is None:
         return ""
     value, within = versus(ours, published)
-    return f"{value:+.2f}{star if within is False else ''}"
+    return f"{round(value, 2) + 0.0:+.2f}{star if within is False else ''}"  # + 0.0: no -0.00
 
 
 def beside_briefly(experiment: Experiment, lines: list[Line], dataset: str) -> tuple[list[str], list[list[str]]]:
@@ -276,7 +280,7 @@ def machines(lines: list[Line]) -> str:
 
 def page(experiment: Experiment, lines: list[Line], figures: list[str]) -> str:
     """README.md of a results folder."""
-    command = f"distpu reproduce {experiment.name}"
+    command = f"distpu reproduce {experiment.told or experiment.name}"
     text = [f"# {experiment.title}", ""]
     if experiment.options.get("text"):
         text += [experiment.options["text"].strip(), ""]
@@ -306,6 +310,8 @@ def page(experiment: Experiment, lines: list[Line], figures: list[str]) -> str:
     text += ["## Ours, last epoch", "", notes, "", table_markdown(experiment, lines)]
     paper = "The paper's values, in brackets ours less them; † where more than two standard errors lie between them."
     epoch = "Accuracy. What other choices of the epoch would have given."
+    if {"pusb", "vpu"} & {cell.method for cell in experiment.cells}:
+        epoch += " They judge an epoch by z >= 0, the last one is judged by the method's own cut (PUSB, VPU)."
     for title, what, part in (("Beside the paper", paper, beside_published), ("Which epoch", epoch, by_keep)):
         tables = [(dataset, part(experiment, lines, dataset)) for dataset in datasets(experiment)]
         if any(table for _, table in tables):
