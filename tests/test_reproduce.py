@@ -4,9 +4,11 @@ import dataclasses
 import json
 import math
 import multiprocessing
+import os
 import re
 import runpy
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -26,6 +28,7 @@ from distpu.experiments import Cell
 from distpu.folder import lock
 from distpu.run import Run
 from distpu.tables import Figure
+from terminal import distpu
 
 REPOSITORY = Path(__file__).parents[1] / "experiments"
 TINY = """
@@ -95,8 +98,9 @@ def test_every_run_and_kept_epoch_has_a_line(made):
 
 def test_a_second_time_nothing_is_made_and_a_lost_line_is(made):
     folder, _ = made
-    again = run(folder, str(folder / "tiny.toml"))
-    assert "to make" not in again.output
+    again = run(folder, str(folder / "tiny.toml"), "--seeds", "1")
+    assert "nothing to make, 4 runs in" in again.output
+    assert "±" not in again.output.split("deviation")[1].split("nnPU")[0].split("naive")[1].split()[0]  # one seed's
     path = folder / "results/tiny/runs.jsonl"
     text = path.read_text()
     path.write_text("".join(line for line in text.splitlines(True) if '"nnpu"' not in line or '"seed": 1' not in line))
@@ -127,6 +131,49 @@ def test_show_makes_no_run(tmp_path):
     assert "**Missing:** 8 runs" in (tmp_path / "results/tiny/README.md").read_text()
     asked = CliRunner().invoke(app, ["reproduce", "tiny", "--show", "--fresh"])
     assert "give one of them" in str(asked.exception)
+
+
+def test_what_there_is_is_shown_first_and_data_that_is_missing_stops_no_other(made, tmp_path):
+    folder, _ = made
+    shutil.copytree(folder / "results", tmp_path / "results")
+    more = TINY.replace("seeds = 2", "seeds = 3").replace('keeps = ["last", "oracle", "pu"]', "")
+    other = '\n[[cells]]\nmethod = "naive"\ndataset = "alzheimer"\nsettings = { epochs = 1 }\n'
+    (tmp_path / "tiny.toml").write_text(more + other)
+    arguments = [str(tmp_path / "tiny.toml"), "--results", str(tmp_path / "results"), "--runs", str(tmp_path / "runs")]
+    ended = distpu("reproduce", *arguments, "--jobs", "1", "--data-root", str(tmp_path))
+    assert ended.code == 2
+    assert "3 runs on alzheimer: " in ended.err
+    assert ended.err.count("not all runs could be made") == 1
+    so_far, now = ended.out.split("deviation, so far")[1], ended.out.split("digits: test metrics")[-1]
+    assert "nnPU (2)" in so_far
+    assert "nnPU (2)" not in now
+    assert {line["seed"] for line in lines_in(tmp_path)} == {0, 1, 2}
+
+
+def test_runs_that_another_command_makes_are_no_failures_once_they_are_there(made, tmp_path, monkeypatch):
+    folder, _ = made
+    experiment = experiments.read(str(folder / "tiny.toml"))
+    there = experiments.known_lines(experiment, folder / "results")
+
+    def busy(tasks, jobs):
+        for task in tasks:
+            if task.method == "naive":  # it is done elsewhere while this one waits
+                experiments.keep_lines(experiment, tmp_path, [li for li in there if li["method"] == "naive"])
+            yield task, "is being trained by another process"
+
+    monkeypatch.setattr(bench, "compare", busy)
+    lines, failed = reproduce.reproduce(experiment, experiment, 1, None, tmp_path, tmp_path / "runs")
+    assert {line["method"] for line in lines} == {"naive"}
+    assert len(failed) == 4
+    assert all("nnpu" in text and "another process" in text for text in failed)
+
+
+@pytest.mark.parametrize(
+    ("passed", "made", "left", "jobs", "expected"),
+    [(60, 1, 1, 2, 0), (10, 1, 11, 2, 50), (10, 2, 10, 2, 50), (30, 3, 3, 1, 30), (9, 3, 0, 2, 0)],
+)
+def test_the_time_left_knows_that_runs_go_side_by_side(passed, made, left, jobs, expected):
+    assert reproduce.time_left(passed, made, left, jobs) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("gpu", [False, True])
@@ -173,6 +220,26 @@ def test_a_command_that_is_killed_takes_its_workers_with_it(how, tmp_path):
     first.communicate(timeout=60)  # returns when no worker holds stderr any more
     for folder in {log.parent for log in logs}:
         with lock(folder):  # refused, where a worker is still at it
+            pass
+
+
+def test_ctrl_c_ends_what_runs_and_starts_nothing_more(tmp_path):
+    (tmp_path / "tiny.toml").write_text(TINY.replace("epochs = 2", "epochs = 2000").replace("epochs = 3", "epochs = 4"))
+    where = ["--results", str(tmp_path / "results"), "--runs", str(tmp_path / "runs"), "--jobs", "2"]
+    command = [sys.executable, "-m", "distpu", "reproduce", str(tmp_path / "tiny.toml"), *where, "--only", "naive,nnpu"]
+    first = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    while not list(tmp_path.glob("runs/tiny/digits-naive-seed*/metrics.jsonl")):
+        assert first.poll() is None
+        time.sleep(0.1)
+    os.killpg(first.pid, signal.SIGINT)  # as a terminal does: the command and its workers
+    _, err = first.communicate(timeout=60)
+    assert first.returncode == 130
+    assert "goes on where it was" in err
+    assert "Traceback" not in err
+    started = {path.parent.name.rsplit("-", 1)[0] for path in tmp_path.glob("runs/tiny/*/config.json")}
+    assert len(started) < 8, started
+    for log in tmp_path.glob("runs/tiny/*/metrics.jsonl"):
+        with lock(log.parent):
             pass
 
 
@@ -350,6 +417,29 @@ def test_a_changed_setting_is_made_again(tmp_path):
     assert len(list((tmp_path / "runs/tiny").iterdir())) == 2
 
 
+def test_lines_of_seeds_that_the_file_no_longer_names_are_kept_and_not_counted(made, tmp_path):
+    folder, _ = made
+    shutil.copytree(folder / "results", tmp_path / "results")
+    (tmp_path / "tiny.toml").write_text(TINY.replace("seeds = 2", "seeds = [1, 2]"))
+    done = run(tmp_path, str(tmp_path / "tiny.toml"), "--show")
+    assert "nnPU (1)" in done.output
+    assert "| nnPU (1) |" in (tmp_path / "results/tiny/table.md").read_text()
+    assert {line["seed"] for line in lines_in(tmp_path)} == {0, 1}
+
+
+def test_a_page_names_the_command_that_made_it(made):
+    folder, _ = made
+    assert f"`distpu reproduce {folder}/tiny.toml` makes" in (folder / "results/tiny/README.md").read_text()
+
+
+def test_a_folder_copied_into_another_is_read(made, tmp_path):
+    folder, _ = made
+    shutil.copytree(folder / "results/tiny", tmp_path / "results/tiny/tiny")
+    (tmp_path / "tiny.toml").write_text(TINY)
+    run(tmp_path, str(tmp_path / "tiny.toml"), "--show")
+    assert lines_in(tmp_path) == lines_in(folder)
+
+
 def test_runs_merge_by_copying_files(made, tmp_path):
     folder, _ = made
     lines = lines_in(folder)
@@ -377,7 +467,7 @@ def test_the_results_folder_has_all_that_is_promised(made):
     folder = made[0] / "results/tiny"
     assert {path.name for path in folder.iterdir()} == {"README.md", "runs.jsonl", "table.csv", "table.md", "table.tex"}
     page = (folder / "README.md").read_text()
-    for text in ("# A tiny comparison", "distpu reproduce tiny", "## Ours, last epoch", "## Beside the paper", "torch",
+    for text in ("# A tiny comparison", "tiny.toml` makes", "## Ours, last epoch", "## Beside the paper", "torch",
                  "## Which epoch", "uses test labels", "70.00 ± 2.00", "paired t-test"):  # fmt: skip
         assert text in page
     assert "Missing" not in page
@@ -435,7 +525,7 @@ def test_a_search_looks_at_no_test_row(tmp_path, monkeypatch):
     head = next(line for line in done.output.splitlines() if line.startswith("method"))
     assert head.split("  ")[-1].strip() == "variant"  # last, for it may be long and wraps there
     assert "no true label is looked at" in (tmp_path / "results/tiny-search/README.md").read_text()
-    assert "to make" not in run(tmp_path, str(tmp_path / "tiny-search.toml")).output
+    assert "nothing to make" in run(tmp_path, str(tmp_path / "tiny-search.toml")).output
 
 
 def test_rows_that_lie_apart_judge_what_the_others_taught():
@@ -764,6 +854,13 @@ def test_names_are_written_as_latex_wants_them():
     row = tables.table_latex(tiny, [line(cell)]).splitlines()[4]
     assert row.startswith(r"digits & B \& SVM\_1 \#2, 5 \% (1) & ")
     assert row.replace(r"\&", "").count("&") == 7
+    odd = dataclasses.replace(cell, label=r"(TED)^n ~$x{1} a|b <\c")
+    row = tables.table_latex(dataclasses.replace(tiny, cells=[odd]), [line(odd)]).splitlines()[4]
+    assert row.startswith(
+        r"digits & (TED)\textasciicircum{}n \textasciitilde{}\$x\{1\} a$|$b $<$\textbackslash{}c (1) & "
+    )
+    bars = tables.table_markdown(dataclasses.replace(tiny, cells=[odd]), [line(odd)]).splitlines()[4]
+    assert bars.replace(r"\|", "").count("|") == 8
 
 
 def test_a_fresh_run_that_was_stopped_goes_on(made, monkeypatch):

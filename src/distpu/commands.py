@@ -7,7 +7,9 @@ import sys
 import textwrap
 import zlib
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from dataclasses import fields
+from functools import partial
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -244,14 +246,14 @@ def compare(
     jobs = min(len(tasks), jobs or bench.side_by_side([data]))
     groups: dict[str, list[bench.Result]] = {method: [] for method in chosen}
     failed: list[str] = []
-    for number, (task, result) in enumerate(over_runs(bench.compare(tasks, jobs), len(tasks), "comparing", jobs), 1):
-        if isinstance(result, str):
-            failed.append(f"{task.method}, seed {task.seed}: {result}")
-            continue
-        groups[task.method].append(result)
-        line = f"{number}/{len(tasks)} {task.method} seed {task.seed}: accuracy {100 * result['accuracy']:.2f} %"
-        if not sys.stderr.isatty():
-            print(line, file=sys.stderr)
+    with closing(bench.compare(tasks, jobs)) as ended:
+        for number, (task, result) in enumerate(over_runs(ended, len(tasks), "comparing", jobs), 1):
+            what = result if isinstance(result, str) else f"accuracy {100 * result['accuracy']:.2f} %"
+            print(f"{number}/{len(tasks)} {task.method} seed {task.seed}: {what}", file=sys.stderr)
+            if isinstance(result, str):
+                failed.append(f"{task.method}, seed {task.seed}: {result}")
+            else:
+                groups[task.method].append(result)
     groups = {method: sorted(results, key=lambda r: r["seed"]) for method, results in groups.items() if results}
     print()
     _print_comparison(groups)
@@ -324,19 +326,26 @@ def reproduce(
         lines, failed = made.reproduce(whole, part, jobs, root, place, again)
         unfinished.unlink()
         _print_experiment(part, lines, "made now")
-        kept = [line for line in experiments.known_lines(part, results) if line["seed"] in part.seeds]
+        kept = experiments.of_seeds(part, experiments.known_lines(part, results))
         if kept:
             _print_experiment(part, kept, f"kept in {results / part.name}")
     else:
-        lines, failed = made.reproduce(whole, part, jobs, root, results, runs)
+        lines, failed = made.reproduce(whole, part, jobs, root, results, runs, partial(_print_so_far, part))
         _print_experiment(part, lines)
     print(f"\ntables, figures and all metrics: {place / part.name}/README.md")
     if failed:
-        raise ValueError(f"{len(failed)} runs failed: {'; '.join(failed)}")
+        raise ValueError(f"not all runs could be made: {'; '.join(failed)}")
+
+
+def _print_so_far(part: experiments.Experiment, lines: list[experiments.Line]) -> None:
+    cells = {cell.key for cell in part.cells}
+    if any(experiments.cell_of(line) in cells for line in experiments.of_seeds(part, lines)):
+        _print_experiment(part, lines, "so far")
+        print(flush=True)
 
 
 def _print_experiment(part: experiments.Experiment, lines: list[experiments.Line], which: str = "") -> None:
-    note = f", {which}" if which else ""
+    note, lines = f", {which}" if which else "", experiments.of_seeds(part, lines)
     for dataset in tables.datasets(part):
         title = tables.DATASETS.get(dataset, dataset)
         if part.show == "search":

@@ -69,6 +69,7 @@ class Experiment:
     cells: list[Cell]
     options: dict[str, Any]  # of the figure
     folds: int | str = 2  # of a search: each half of the PU rows judges the other; 'apart': bench.held_out_rows
+    told: str = ""  # the name or the path that it was asked for by
 
     def chosen(self, only: str | None, seeds: int | None) -> Experiment:
         """The part that --only and --seeds name: METHOD, DATASET, or METHOD:DATASET, separated by commas."""
@@ -108,7 +109,11 @@ def read(name: str) -> Experiment:
     """By name, or a TOML file of the user's own."""
     path = Path(name) if name.endswith(".toml") else folder_of_experiments() / f"{name}.toml"
     if not path.exists():
-        known = [] if name.endswith(".toml") else names()
+        if name.endswith(".toml"):
+            raise ValueError(
+                f"there is no file {name}; name a TOML file, or an experiment (distpu reproduce lists them)"
+            )
+        known = names()
         raise ValueError(
             f"there is no experiment {name!r}{near(name, known)} (known: {', '.join(known)}; or name a TOML file)"
         )
@@ -117,7 +122,7 @@ def read(name: str) -> Experiment:
     except tomllib.TOMLDecodeError as error:
         raise ValueError(f"{path} is not valid TOML: {error}") from None
     try:
-        return _experiment(path.stem, table)
+        return replace(_experiment(path.stem, table), told=name)
     except KeyError as error:
         raise ValueError(f"{path} has no {error} where one is needed (docs/reproduce.md)") from None
 
@@ -338,12 +343,17 @@ def known_lines(experiment: Experiment, results: Path) -> list[Line]:
     From its own folder it takes what fits; from others' only the seeds and kept epochs that it asks for.
     """
     found = []
-    for path in sorted(results.glob("*/*.jsonl"), key=lambda path: _later(experiment, path)):
+    for path in sorted(results.glob("*/**/*.jsonl"), key=lambda path: _later(experiment, path)):
         own = path.parent.name == experiment.name
         for line in read_lines(path):
             if "settings" in line and (own or _asked(experiment, line)):
                 found += _fitting(experiment, line)
     return merged(found)
+
+
+def of_seeds(experiment: Experiment, lines: list[Line]) -> list[Line]:
+    """What the experiment is about; its folder may hold lines of other seeds, from before its file was changed."""
+    return [line for line in lines if line["seed"] in experiment.seeds]
 
 
 def _later(experiment: Experiment, path: Path) -> tuple[bool, bool, str]:

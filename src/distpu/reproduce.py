@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Generator
+from contextlib import closing
 from pathlib import Path
 
 from . import bench, checkpoint, datasets, experiments, figures, tables
@@ -13,24 +15,53 @@ from .progress import over_runs
 
 
 def reproduce(
-    whole: Experiment, part: Experiment, jobs: int | None, root: Path | None, results: Path, runs: Path
+    whole: Experiment,
+    part: Experiment,
+    jobs: int | None,
+    root: Path | None,
+    results: Path,
+    runs: Path,
+    so_far: Callable[[list[Line]], None] = lambda _: None,
 ) -> tuple[list[Line], list[str]]:
-    """Make what is missing of the part, and write the whole's results: its lines, and what failed."""
+    """Make what is missing of the part, and write the whole's results: its lines, and what failed.
+
+    so_far is told the lines there are before the first run is made: the rest may take hours.
+    """
     lines = experiments.known_lines(whole, results)
     todo = experiments.missing(part, lines)
-    failed = []
+    if not todo:
+        if number := len(experiments.wanted(part)):
+            kept = f"{experiments.counted(number, 'run')} in {results / whole.name}"
+            print(f"nothing to make, {kept}; --fresh makes them again, beside these", file=sys.stderr)
+        return write(whole, lines, results), []
+    so_far(lines)
+    data, failed = _loaded(todo, root)
+    todo = [run for run in todo if run.cell.dataset in {one.name for one in data}]
     if todo:
-        names = dict.fromkeys(run.cell.dataset for run in todo)
-        data = [datasets.load(name, root) for name in names]  # fetched once, before several processes want it
         _warn_of_hours(data)
         jobs = min(len(todo), jobs or bench.side_by_side(data))
-        for run, result, place in _made(part, todo, jobs, root, runs / whole.name):
-            if isinstance(result, str):
-                failed.append(f"{run.name}: {result}")
-                continue
-            lines = experiments.merged([*lines, *experiments.lines_of(part, run, result, place)])
-            lines = experiments.keep_lines(whole, results, lines)  # now: what comes may be killed
-    return write(whole, lines, results), failed
+        with closing(_made(part, todo, jobs, root, runs / whole.name)) as made:
+            for run, result, place in made:
+                if isinstance(result, str):
+                    failed[run.name] = result
+                    continue
+                lines = experiments.merged([*lines, *experiments.lines_of(part, run, result, place)])
+                lines = experiments.keep_lines(whole, results, lines)  # now: what comes may be killed
+    lines = experiments.merged([*experiments.known_lines(whole, results), *lines])
+    there = {run.name for run in todo} - {run.name for run in experiments.missing(part, lines)}  # by another command
+    return write(whole, lines, results), [f"{name}: {why}" for name, why in failed.items() if name not in there]
+
+
+def _loaded(todo: list[Wanted], root: Path | None) -> tuple[list[datasets.Dataset], dict[str, str]]:
+    """The data sets, fetched once, before several processes want them; and of those that are not there, why."""
+    data, absent = [], {}
+    for name in dict.fromkeys(run.cell.dataset for run in todo):
+        try:
+            data.append(datasets.load(name, root))
+        except (ValueError, OSError) as error:
+            left = sum(run.cell.dataset == name for run in todo)
+            absent[f"{experiments.counted(left, 'run')} on {name}"] = str(error)
+    return data, absent
 
 
 def show(whole: Experiment, results: Path) -> list[Line]:
@@ -44,23 +75,31 @@ def _warn_of_hours(data: list[datasets.Dataset]) -> None:
     large = [one.name for one in data if not bench.small(one)]
     if large and not torch.cuda.is_available():
         names = " and ".join(large)
-        print(f"without a GPU a run on {names} takes hours; --only leaves data sets out", file=sys.stderr)
+        remedy = "--only leaves data sets out, --show makes no runs"
+        print(f"without a GPU a run on {names} takes hours; {remedy}", file=sys.stderr)
 
 
 def _made(
     part: Experiment, todo: list[Wanted], jobs: int, root: Path | None, folder: Path
-) -> Iterator[tuple[Wanted, bench.Result | str, Path]]:
+) -> Generator[tuple[Wanted, bench.Result | str, Path], None, None]:
     """The runs as they end, with a line for each on stderr: how many are done, and how long the rest will take."""
     runs = {experiments.task(part, run, str(root) if root else None, folder): run for run in todo}
     print(f"{experiments.counted(len(todo), 'run')} to make, {jobs} at a time", file=sys.stderr)
-    start = time.monotonic()
-    ended = over_runs(bench.compare([*runs], jobs), len(runs), part.name, jobs)
-    for number, (task, result) in enumerate(ended, 1):
-        left = (time.monotonic() - start) / number * (len(todo) - number)
-        what = result if isinstance(result, str) else f"{result['seconds']:.0f} s"
-        if jobs == 1 or not sys.stderr.isatty():
-            print(f"{number}/{len(todo)} {runs[task].name}: {what}; {_words(left)} left", file=sys.stderr)
-        yield runs[task], result, task.folder
+    start, made = time.monotonic(), 0
+    with closing(bench.compare([*runs], jobs)) as ended:
+        for number, (task, result) in enumerate(over_runs(ended, len(runs), part.name, jobs), 1):
+            passed, what = time.monotonic() - start, result
+            if not isinstance(result, str):
+                what = f"{result['seconds']:.0f} s"
+                made += result["seconds"] <= passed  # else it was found finished, and says nothing of the others
+            left = f"; {_words(time_left(passed, made, len(todo) - number, jobs))} left" if made else ""
+            print(f"{number}/{len(todo)} {runs[task].name}: {what}{left}", file=sys.stderr)
+            yield runs[task], result, task.folder
+
+
+def time_left(passed: float, made: int, left: int, jobs: int) -> float:
+    """Seconds for the runs left, where so many were made in the time passed: runs go side by side, in waves."""
+    return passed * (math.ceil((made + left) / jobs) / math.ceil(made / jobs) - 1)
 
 
 def _words(seconds: float) -> str:
@@ -72,12 +111,13 @@ def _words(seconds: float) -> str:
 def write(experiment: Experiment, lines: list[Line], results: Path) -> list[Line]:
     """The results folder: the lines, also those that came with other files, and all that is made from them."""
     lines, folder = experiments.keep_lines(experiment, results, lines), results / experiment.name
-    drawn = figures.draw(experiment, lines, folder)
+    shown = experiments.of_seeds(experiment, lines)
+    drawn = figures.draw(experiment, shown, folder)
     if experiment.cells and experiment.show != "search":
-        checkpoint.write(folder / "table.md", tables.table_markdown(experiment, lines).encode())
-        checkpoint.write(folder / "table.csv", tables.table_csv(experiment, lines).encode())
-        checkpoint.write(folder / "table.tex", tables.table_latex(experiment, lines).encode())
-    checkpoint.write(folder / "README.md", tables.page(experiment, lines, drawn).encode())
+        checkpoint.write(folder / "table.md", tables.table_markdown(experiment, shown).encode())
+        checkpoint.write(folder / "table.csv", tables.table_csv(experiment, shown).encode())
+        checkpoint.write(folder / "table.tex", tables.table_latex(experiment, shown).encode())
+    checkpoint.write(folder / "README.md", tables.page(experiment, shown, drawn).encode())
     return lines
 
 
