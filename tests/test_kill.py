@@ -102,6 +102,9 @@ def test_a_run_that_was_stopped_counts_all_its_seconds(tmp_path):
     checkpoint.write_json(folder / "seconds.json", {"seconds": before + 1000})
     train(folder)
     assert 1000 + before < spent(folder) < 1000 + before + 100
+    for text in ("", '{"seconds": null}', "[]"):
+        (folder / "seconds.json").write_text(text)
+        assert spent(folder) == 0
 
 
 def test_one_process_per_folder(tmp_path):

@@ -432,12 +432,65 @@ def test_a_page_names_the_command_that_made_it(made):
     assert f"`distpu reproduce {folder}/tiny.toml` makes" in (folder / "results/tiny/README.md").read_text()
 
 
-def test_a_folder_copied_into_another_is_read(made, tmp_path):
+@pytest.mark.parametrize("name", ["tiny", "from-other"])
+def test_a_folder_copied_into_another_is_read_whole_and_counts(name, made, tmp_path):
     folder, _ = made
-    shutil.copytree(folder / "results/tiny", tmp_path / "results/tiny/tiny")
-    (tmp_path / "tiny.toml").write_text(TINY)
+    shutil.copytree(folder / "results/tiny", tmp_path / "results/tiny" / name)
+    (tmp_path / "tiny.toml").write_text(TINY.replace("seeds = 2", "seeds = [1]"))
+    older = [{**line, "seconds": -1.0} for line in lines_in(folder)]
+    (tmp_path / "results/tiny/runs.jsonl").write_text("".join(json.dumps(line) + "\n" for line in older))
     run(tmp_path, str(tmp_path / "tiny.toml"), "--show")
     assert lines_in(tmp_path) == lines_in(folder)
+
+
+def test_run_folders_below_the_results_are_no_results(made, tmp_path):
+    folder, _ = made
+    (tmp_path / "tiny.toml").write_text(TINY)
+    shutil.copytree(folder / "results/tiny", tmp_path / "results/tiny")
+    shutil.copytree(folder / "results/tiny", tmp_path / "results/xruns/fresh/results/tiny")
+    torn = tmp_path / "results/xruns/tiny/metrics.jsonl"
+    torn.parent.mkdir()
+    torn.write_text('{"torn')
+    path = tmp_path / "results/xruns/fresh/results/tiny/runs.jsonl"
+    path.write_text(path.read_text().replace('"seconds": ', '"seconds": 1'))
+    run(tmp_path, str(tmp_path / "tiny.toml"), "--show")
+    assert lines_in(tmp_path) == lines_in(folder)
+
+
+def test_a_wrapper_has_no_epoch_to_choose(tmp_path):
+    text = TINY.replace('against = "nnpu"', "").split("[[cells]]")[0]
+    text = (
+        text.replace("[settings.digits]\nbatch_size = 64\n", "")
+        + '[[cells]]\nmethod = "elkan-noto"\ndataset = "digits"\n'
+    )
+    (tmp_path / "tiny.toml").write_text(text)
+    run(tmp_path, str(tmp_path / "tiny.toml"))
+    assert [(line["keep"], line["settings"]["labelled"]) for line in lines_in(tmp_path)] == [("last", 100)] * 2
+    assert "nothing to make" in run(tmp_path, str(tmp_path / "tiny.toml")).output
+
+
+def test_failures_of_like_names_are_all_told(tmp_path, monkeypatch):
+    cells = "".join(f'[[cells]]\nmethod = "naive"\ndataset = "digits"\nvariant = "{v}"\n' for v in ("a b", "a-b"))
+    (tmp_path / "two.toml").write_text(f'title = "two"\nshow = "comparison"\nseeds = 1\n{cells}')
+    experiment = experiments.read(str(tmp_path / "two.toml"))
+    monkeypatch.setattr(bench, "compare", lambda tasks, jobs: ((task, "broken") for task in tasks))
+    _, failed = reproduce.reproduce(experiment, experiment, 1, None, tmp_path, tmp_path / "runs")
+    assert len(failed) == 2
+
+
+def test_whoever_stops_reading_ends_the_workers_and_nobody_else(tmp_path):
+    other = multiprocessing.get_context("spawn").Process(target=time.sleep, args=(60,))
+    tasks = [
+        bench.Task("naive", "digits", None, tmp_path / str(seed), seed, {"prior": "true"}, {"epochs": epochs})
+        for seed, epochs in enumerate((1, 5000, 5000))
+    ]
+    ended = bench.compare(tasks, 2)
+    next(ended)
+    other.start()
+    ended.close()
+    assert multiprocessing.active_children() == [other]
+    other.kill()
+    other.join()
 
 
 def test_runs_merge_by_copying_files(made, tmp_path):
@@ -787,6 +840,16 @@ def test_a_wrong_file_is_told_what_is_wrong(change, message, tmp_path):
     (tmp_path / "wrong.toml").write_text(TINY.replace(*change))
     with pytest.raises(ValueError, match=message.replace("?", r"\?")):
         experiments.read(str(tmp_path / "wrong.toml"))
+
+
+def test_a_figure_over_a_setting_has_one_data_set(tmp_path):
+    text = 'title = "t"\nshow = "lines"\n[[cells]]\nmethod = "naive"\n{}\n[vary]\nepochs = [1, 2]\n'
+    (tmp_path / "t.toml").write_text(text.format('datasets = ["digits", "breast-cancer"]'))
+    with pytest.raises(ValueError, match="'lines' draws one data set, this has breast-cancer, digits"):
+        experiments.read(str(tmp_path / "t.toml"))
+    (tmp_path / "t.toml").write_text(text.format('dataset = ["digits"]'))
+    with pytest.raises(ValueError, match=r"dataset = \['digits'\]; it must be a text"):
+        experiments.read(str(tmp_path / "t.toml"))
 
 
 def test_cells_are_a_list_and_there_are_some(tmp_path):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import difflib
 import os
 import time
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from pathlib import Path
@@ -287,16 +288,16 @@ def compare(tasks: list[Task], jobs: int) -> Generator[tuple[Task, Result | str]
     """Results as they come, each with its task; a run that fails gives its error's text instead."""
     from concurrent.futures import ProcessPoolExecutor, as_completed
     from concurrent.futures.process import BrokenProcessPool
-    from multiprocessing import active_children, get_context
+    from multiprocessing import get_context
 
     if jobs == 1:
         yield from ((task, _run(task, progress="auto")) for task in tasks)
         return
-    others = active_children()
     # one thread a run: two runs side by side beat one on two threads by far, and spinning threads fight for cores
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_start_worker) as pool:
-        running = {pool.submit(_run, task): task for task in tasks}
         try:
+            with _ctrl_c_waits():  # workers start here, and are not to know of it
+                running = {pool.submit(_run, task): task for task in tasks}
             for future in as_completed(running):
                 try:
                     result = future.result()
@@ -304,10 +305,24 @@ def compare(tasks: list[Task], jobs: int) -> Generator[tuple[Task, Result | str]
                     result = "its process was killed, for want of memory perhaps (--jobs 1 needs less)"
                 yield running[future], result
         except BaseException:  # Ctrl-C, or nobody reads on: leaving the pool would first make all that is queued
-            for worker in active_children():
-                if worker not in others:
-                    worker.terminate()
+            for worker in [*(getattr(pool, "_processes", None) or {}).values()]:
+                worker.terminate()
             raise
+
+
+@contextmanager
+def _ctrl_c_waits() -> Iterator[None]:
+    """Ctrl-C is heard afterwards; processes that are started meanwhile never hear it."""
+    import signal
+
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def side_by_side(datasets: Iterable[Dataset]) -> int:

@@ -135,6 +135,7 @@ def _experiment(name: str, table: dict[str, Any]) -> Experiment:
     for entry in [] if table["show"] == "bound" else table["cells"]:
         if not isinstance(entry, dict):
             raise ValueError(f"cells has {entry!r}; it must hold tables, [[cells]] (docs/reproduce.md)")
+        _check_keys("a cell", {key: entry[key] for key in ("dataset", "datasets") if key in entry}, CELL)
         own_sets = entry.get("datasets") or [entry["dataset"]]
         _check_keys("a cell", entry, CELL | dict.fromkeys(own_sets, dict))
         for dataset in own_sets:
@@ -206,6 +207,10 @@ def _check_show(show: str, table: dict[str, Any], cells: list[Cell]) -> None:
         raise ValueError(f"show = {show!r} needs {what} (docs/reproduce.md)")
     if show != "bound" and not cells:
         raise ValueError("there are no cells; name a method and a data set under [[cells]], and values under [vary]")
+    if show in ("lines", "heatmap") and len(sets := {cell.dataset for cell in cells}) > 1:
+        raise ValueError(
+            f"show = {show!r} draws one data set, this has {', '.join(sorted(sets))}; make a file for each"
+        )
     if (against := table.get("against")) and against not in (known := {cell.method for cell in cells}):
         raise ValueError(f"against = {against!r} is not among the methods here{near(against, known)}")
     for key, shape in (("axes", [str, str]), ("panels", [list, list])):
@@ -278,7 +283,8 @@ def wanted(experiment: Experiment) -> list[Wanted]:
         for seed in experiment.seeds
         for cell in experiment.cells
         # the ceiling has true labels: nothing to choose without negatives; and VPU may choose its epoch so by itself
-        if not (kind and (cell.method == "pn" or keeps(cell) == "pu"))
+        # wrappers have no epochs
+        if not (kind and (cell.method == "pn" or cell.method not in METHODS or keeps(cell) == "pu"))
     ]
 
 
@@ -343,8 +349,10 @@ def known_lines(experiment: Experiment, results: Path) -> list[Line]:
     From its own folder it takes what fits; from others' only the seeds and kept epochs that it asks for.
     """
     found = []
-    for path in sorted(results.glob("*/**/*.jsonl"), key=lambda path: _later(experiment, path)):
-        own = path.parent.name == experiment.name
+    folder = results / experiment.name
+    paths = {*results.glob("*/*.jsonl"), *folder.glob("**/*.jsonl")}
+    for path in sorted(paths, key=lambda path: _later(folder, path)):
+        own = folder in path.parents
         for line in read_lines(path):
             if "settings" in line and (own or _asked(experiment, line)):
                 found += _fitting(experiment, line)
@@ -356,9 +364,9 @@ def of_seeds(experiment: Experiment, lines: list[Line]) -> list[Line]:
     return [line for line in lines if line["seed"] in experiment.seeds]
 
 
-def _later(experiment: Experiment, path: Path) -> tuple[bool, bool, str]:
+def _later(folder: Path, path: Path) -> tuple[bool, bool, bool, str]:
     """Of two lines for one run the later counts: others' folders, set aside, runs.jsonl, what was copied in."""
-    return path.parent.name == experiment.name, path.name != SET_ASIDE, str(path)
+    return folder in path.parents, path.name != SET_ASIDE, path != folder / "runs.jsonl", str(path)
 
 
 def read_lines(path: Path) -> list[Line]:

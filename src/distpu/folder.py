@@ -91,8 +91,10 @@ def finish(folder: Path, model: nn.Module, fitted: Row) -> None:
 
 def spent(folder: Path) -> float:
     """Seconds of training up to the newest checkpoint: a run that was stopped says how long it took in all."""
-    path = folder / "seconds.json"
-    return float(checkpoint.read_json(path, "seconds")["seconds"]) if path.exists() else 0.0
+    try:
+        return float(json.loads((folder / "seconds.json").read_text())["seconds"])
+    except (OSError, ValueError, TypeError, KeyError):  # none, or none to read: no reason to refuse the run
+        return 0.0
 
 
 class lock:

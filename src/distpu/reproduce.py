@@ -35,32 +35,33 @@ def reproduce(
             print(f"nothing to make, {kept}; --fresh makes them again, beside these", file=sys.stderr)
         return write(whole, lines, results), []
     so_far(lines)
-    data, failed = _loaded(todo, root)
+    data, absent = _loaded(todo, root)
     todo = [run for run in todo if run.cell.dataset in {one.name for one in data}]
+    failed: list[tuple[Wanted, str]] = []
     if todo:
         _warn_of_hours(data)
         jobs = min(len(todo), jobs or bench.side_by_side(data))
         with closing(_made(part, todo, jobs, root, runs / whole.name)) as made:
             for run, result, place in made:
                 if isinstance(result, str):
-                    failed[run.name] = result
+                    failed.append((run, result))
                     continue
                 lines = experiments.merged([*lines, *experiments.lines_of(part, run, result, place)])
                 lines = experiments.keep_lines(whole, results, lines)  # now: what comes may be killed
     lines = experiments.merged([*experiments.known_lines(whole, results), *lines])
-    there = {run.name for run in todo} - {run.name for run in experiments.missing(part, lines)}  # by another command
-    return write(whole, lines, results), [f"{name}: {why}" for name, why in failed.items() if name not in there]
+    left = experiments.missing(part, lines)  # another command may have made what failed here
+    return write(whole, lines, results), absent + [f"{run.name}: {why}" for run, why in failed if run in left]
 
 
-def _loaded(todo: list[Wanted], root: Path | None) -> tuple[list[datasets.Dataset], dict[str, str]]:
+def _loaded(todo: list[Wanted], root: Path | None) -> tuple[list[datasets.Dataset], list[str]]:
     """The data sets, fetched once, before several processes want them; and of those that are not there, why."""
-    data, absent = [], {}
+    data, absent = [], []
     for name in dict.fromkeys(run.cell.dataset for run in todo):
         try:
             data.append(datasets.load(name, root))
         except (ValueError, OSError) as error:
             left = sum(run.cell.dataset == name for run in todo)
-            absent[f"{experiments.counted(left, 'run')} on {name}"] = str(error)
+            absent.append(f"{experiments.counted(left, 'run')} on {name}: {error}")
     return data, absent
 
 
@@ -85,15 +86,15 @@ def _made(
     """The runs as they end, with a line for each on stderr: how many are done, and how long the rest will take."""
     runs = {experiments.task(part, run, str(root) if root else None, folder): run for run in todo}
     print(f"{experiments.counted(len(todo), 'run')} to make, {jobs} at a time", file=sys.stderr)
+    known = {task for task in runs if (task.folder / "result.json").exists()}  # they say nothing of the others' time
     start, made = time.monotonic(), 0
     with closing(bench.compare([*runs], jobs)) as ended:
         for number, (task, result) in enumerate(over_runs(ended, len(runs), part.name, jobs), 1):
-            passed, what = time.monotonic() - start, result
-            if not isinstance(result, str):
-                what = f"{result['seconds']:.0f} s"
-                made += result["seconds"] <= passed  # else it was found finished, and says nothing of the others
-            left = f"; {_words(time_left(passed, made, len(todo) - number, jobs))} left" if made else ""
-            print(f"{number}/{len(todo)} {runs[task].name}: {what}{left}", file=sys.stderr)
+            what = result if isinstance(result, str) else f"{result['seconds']:.0f} s"
+            made += not isinstance(result, str) and task not in known
+            left = time_left(time.monotonic() - start, made, len(todo) - number, jobs) if made else 0.0
+            words = f"; {_words(left)} left" if left else ""
+            print(f"{number}/{len(todo)} {runs[task].name}: {what}{words}", file=sys.stderr)
             yield runs[task], result, task.folder
 
 
