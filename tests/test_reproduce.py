@@ -652,6 +652,12 @@ settings = { alpha = 1.0 }
 [[cells]]
 method = "dist-pu"
 dataset = "digits"
+variant = "the warm-up alone"
+settings = { epochs = 0 }
+
+[[cells]]
+method = "dist-pu"
+dataset = "digits"
 variant = "mu 0.1 in the warm-up"
 settings = { warm_up_entropy = 0.1 }
 
@@ -684,8 +690,8 @@ def test_a_warm_up_that_variants_share_gives_the_same_bits(tmp_path, monkeypatch
     tool = runpy.run_path(str(REPOSITORY.parent / "tools/shared_warm_up.py"))
     monkeypatch.setattr(Run, "epochs", tool["epochs"])
     run(tmp_path / "shared", str(tmp_path / "mixups.toml"))
-    assert stages.count("warm-up") == 3 * folds  # the first two variants share one, the last two, and one has its own
-    assert stages.count("mixup") == 5 * folds
+    assert stages.count("warm-up") == 3 * folds  # the first three variants share one, the last two, and one has its own
+    assert stages.count("mixup") == 6 * folds
     plain, shared = (lines_in(tmp_path / place, "mixups") for place in ("plain", "shared"))
     for line in (*plain, *shared):
         del line["seconds"]

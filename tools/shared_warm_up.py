@@ -14,11 +14,13 @@ import copy
 import sys
 import zlib
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import torch
 
 from distpu import checkpoint, cli, fast
+from distpu.folder import log_lines
 from distpu.methods.dist_pu import WarmUp
 from distpu.run import Run
 
@@ -37,12 +39,15 @@ def epochs(run: Run, stage: str, model: Any, objective: Any, recipe: Any) -> Ite
         return
     settings = {name: value for name, value in objective.of.get_params().items() if name not in WITH_MIXUP}
     rows = [zlib.crc32(t.cpu().contiguous().numpy()) for t in (run.data.x, run.data.s)]
-    key = (repr(settings), recipe, *rows, torch.get_rng_state().numpy().tobytes())
+    told = replace(recipe, period=recipe.period or recipe.epochs)  # None is the stage's own length
+    key = (repr(settings), told, *rows, torch.get_rng_state().numpy().tobytes())
     optimizer = recipe.optimizer(model)  # a stage has its own: none of it outlives the warm-up
     if key in kept:
         state, history = kept[key]
         checkpoint.unpack(state, model, objective, optimizer)
         run.history += copy.deepcopy(history)
+        if run._folder:  # a stage with Mixup would write it; there may be none
+            checkpoint.write(run._folder / "metrics.jsonl", log_lines(run.history).encode())
         return
     yield from train(run, stage, model, objective, recipe)
     if len(kept) == MOST:

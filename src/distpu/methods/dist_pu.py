@@ -97,7 +97,7 @@ class DistPU(PUClassifier):
 
     def _learn(self, run: Run) -> nn.Module:
         model = run.net()
-        period = getattr(self, self.warm_up_period) or self.warm_up_epochs or None
+        period = getattr(self, self.warm_up_period) or None
         warm_up = self._recipe(
             epochs=self.warm_up_epochs,
             lr=self.warm_up_lr,
