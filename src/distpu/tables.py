@@ -309,9 +309,10 @@ def page(experiment: Experiment, lines: list[Line], figures: list[str]) -> str:
         notes += f" {few}."
     text += ["## Ours, last epoch", "", notes, "", table_markdown(experiment, lines)]
     paper = "The paper's values, in brackets ours less them; † where more than two standard errors lie between them."
-    epoch = "Accuracy. What other choices of the epoch would have given."
-    if {"pusb", "vpu"} & {cell.method for cell in experiment.cells}:
-        epoch += " They judge an epoch by z >= 0, the last one is judged by the method's own cut (PUSB, VPU)."
+    epoch = (
+        "Accuracy. What other choices of the epoch would have given, each epoch judged by z >= 0; the last one is "
+        "judged by the method's own cut, where it has one."
+    )
     for title, what, part in (("Beside the paper", paper, beside_published), ("Which epoch", epoch, by_keep)):
         tables = [(dataset, part(experiment, lines, dataset)) for dataset in datasets(experiment)]
         if any(table for _, table in tables):
