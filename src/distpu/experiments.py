@@ -13,7 +13,7 @@ import json
 import re
 import tomllib
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -343,32 +343,6 @@ def _for_figures(folder: Path) -> Line:
 # ------------------------------------------------------------------- the lines
 
 
-def known_lines(experiment: Experiment, results: Path) -> list[Line]:
-    """Lines of all results folders that fit a cell as it is now: the same run serves every experiment that wants it.
-
-    From its own folder it takes what fits; from others' only the seeds and kept epochs that it asks for.
-    """
-    found = []
-    folder = results / experiment.name
-    paths = {*results.glob("*/*.jsonl"), *folder.glob("**/*.jsonl")}
-    for path in sorted(paths, key=lambda path: _later(folder, path)):
-        own = folder in path.parents
-        for line in read_lines(path):
-            if "settings" in line and (own or _asked(experiment, line)):
-                found += _fitting(experiment, line)
-    return merged(found)
-
-
-def of_seeds(experiment: Experiment, lines: list[Line]) -> list[Line]:
-    """What the experiment is about; its folder may hold lines of other seeds, from before its file was changed."""
-    return [line for line in lines if line["seed"] in experiment.seeds]
-
-
-def _later(folder: Path, path: Path) -> tuple[bool, bool, bool, str]:
-    """Of two lines for one run the later counts: others' folders, set aside, runs.jsonl, what was copied in."""
-    return folder in path.parents, path.name != SET_ASIDE, path != folder / "runs.jsonl", str(path)
-
-
 def read_lines(path: Path) -> list[Line]:
     """Of a results file. What cannot be read is an error: skipped, it would be lost with the next write."""
     try:
@@ -387,6 +361,32 @@ def read_lines(path: Path) -> list[Line]:
                 raise ValueError(f"{path}, line {number} is not a JSON object ({start}); mend the line or delete it")
             lines.append(line)
     return lines
+
+
+def known_lines(experiment: Experiment, results: Path, read: Callable[[Path], list[Line]] = read_lines) -> list[Line]:
+    """Lines of all results folders that fit a cell as it is now: the same run serves every experiment that wants it.
+
+    From its own folder it takes what fits; from others' only the seeds and kept epochs that it asks for.
+    """
+    found = []
+    folder = results / experiment.name
+    paths = {*results.glob("*/*.jsonl"), *folder.glob("**/*.jsonl")}
+    for path in sorted(paths, key=lambda path: _later(folder, path)):
+        own = folder in path.parents
+        for line in read(path):
+            if "settings" in line and (own or _asked(experiment, line)):
+                found += _fitting(experiment, line)
+    return merged(found)
+
+
+def of_seeds(experiment: Experiment, lines: list[Line]) -> list[Line]:
+    """What the experiment is about; its folder may hold lines of other seeds, from before its file was changed."""
+    return [line for line in lines if line["seed"] in experiment.seeds]
+
+
+def _later(folder: Path, path: Path) -> tuple[bool, bool, bool, str]:
+    """Of two lines for one run the later counts: others' folders, set aside, runs.jsonl, what was copied in."""
+    return folder in path.parents, path.name != SET_ASIDE, path != folder / "runs.jsonl", str(path)
 
 
 def _fitting(experiment: Experiment, line: Line) -> list[Line]:

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Generator
 from contextlib import closing
+from functools import cache
 from pathlib import Path
 
 from . import bench, checkpoint, datasets, experiments, figures, tables
@@ -124,10 +125,10 @@ def write(experiment: Experiment, lines: list[Line], results: Path) -> list[Line
 
 def overview(results: Path) -> list[tuple[str, str, str]]:
     """(name, how much is done, title) of every experiment."""
-    rows = []
+    rows, read = [], cache(experiments.read_lines)  # every experiment looks into every folder
     for name in experiments.names():
         experiment = experiments.read(name)
-        lines = experiments.known_lines(experiment, results)
+        lines = experiments.known_lines(experiment, results, read)
         wanted = len(experiments.wanted(experiment))
         done = wanted - len(experiments.missing(experiment, lines))
         rows.append((name, f"{done} of {wanted}" if wanted else "-", experiment.title))
