@@ -11,7 +11,8 @@ import pandas as pd
 import pytest
 
 import distpu as package
-from distpu import METHODS, bench, commands, datasets
+from distpu import METHODS, commands, datasets
+from distpu.study import runs as bench
 from terminal import distpu, done
 
 SHORT = ("--set", "epochs=2", "--set", "warm_up_epochs=2")

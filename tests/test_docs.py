@@ -5,9 +5,11 @@ from pathlib import Path
 
 import numpy as np
 
-from distpu import METHODS, experiments, tables
+from distpu import METHODS
 from distpu.folder import read_log
 from distpu.metrics import METRICS
+from distpu.study import experiment as experiments
+from distpu.study import tables
 
 DOCS = Path(__file__).parents[1] / "docs"
 

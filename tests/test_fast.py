@@ -8,10 +8,11 @@ import torch
 from torch import nn
 
 import distpu
-from distpu import bench, checks, fast, nets
+from distpu import checks, fast, nets
 from distpu.data import PUData
 from distpu.run import Run
 from distpu.stream import stream
+from distpu.study import runs as bench
 from distpu.train import Objective, Recipe, Risk, Step, epochs
 from small import small
 

@@ -21,13 +21,16 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from distpu import Naive, bench, datasets, experiments, figures, metrics, reproduce, tables
+from distpu import Naive, datasets, metrics
 from distpu.cli import app
 from distpu.data import draw_pu
-from distpu.experiments import Cell
 from distpu.folder import lock
 from distpu.run import Run
-from distpu.tables import Figure
+from distpu.study import experiment as experiments
+from distpu.study import figures, reproduce, tables
+from distpu.study import runs as bench
+from distpu.study.experiment import Cell
+from distpu.study.tables import Figure
 from terminal import distpu
 
 REPOSITORY = Path(__file__).parents[1] / "experiments"

@@ -10,9 +10,12 @@ from contextlib import closing
 from functools import cache
 from pathlib import Path
 
-from . import bench, checkpoint, datasets, experiments, figures, tables
-from .experiments import Experiment, Line, Wanted
-from .progress import over_runs
+from .. import checkpoint, datasets
+from ..progress import over_runs
+from . import experiment as experiments
+from . import figures, tables
+from . import runs as bench
+from .experiment import Experiment, Line, Wanted
 
 
 def reproduce(

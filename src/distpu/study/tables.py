@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .experiments import KEEPS, Cell, Experiment, Line, cell_of, counted, missing
-from .metrics import METRICS
+from ..metrics import METRICS
+from .experiment import KEEPS, Cell, Experiment, Line, cell_of, counted, missing
 
 HEADS = {"accuracy": "ACC", "precision": "Prec.", "recall": "Rec.", "f1": "F1", "auc": "AUC", "ap": "AP"}
 DATASETS = {"fashion-mnist": "F-MNIST", "cifar-10": "CIFAR-10", "alzheimer": "Alzheimer", "digits": "digits"}

@@ -14,15 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from . import checkpoint, metrics, nets
-from .checks import as_tensor
-from .data import draw_pu, fits, folds
-from .datasets import Dataset, load
-from .estimator import PUClassifier, versions
-from .folder import open_folder, spent
-from .labels import read_labels
-from .methods import METHODS
-from .wrappers import WRAPPERS
+from .. import checkpoint, metrics, nets
+from ..checks import as_tensor
+from ..data import draw_pu, fits, folds
+from ..datasets import Dataset, load
+from ..estimator import PUClassifier, versions
+from ..folder import open_folder, spent
+from ..labels import read_labels
+from ..methods import METHODS
+from ..wrappers import WRAPPERS
 
 Result = dict[str, Any]
 

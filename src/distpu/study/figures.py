@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from .experiments import Cell, Experiment, Line, cell_of
-from .metrics import METRICS
-from .plots import COLOURS
+from ..metrics import METRICS
+from ..report.plots import COLOURS
+from .experiment import Cell, Experiment, Line, cell_of
 from .tables import HEADS, figure, name_of
 
 Draw = Callable[[Any, Experiment, list[Line]], None]

@@ -18,10 +18,10 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from . import checkpoint, datasets
-from .bench import ALL, METHODS, SAID_ELSEWHERE, Result, Task, make, near
-from .folder import lock, log_lines, read_log
-from .metrics import METRICS
+from .. import checkpoint, datasets
+from ..folder import lock, log_lines, read_log
+from ..metrics import METRICS
+from .runs import ALL, METHODS, SAID_ELSEWHERE, Result, Task, make, near
 
 Line = dict[str, Any]
 NUMBERS = ("epoch", "epochs", *METRICS, "pu_accuracy", "pu_auc")  # of a kept epoch
@@ -95,7 +95,7 @@ def _names(cell: Cell) -> list[str]:
 
 def folder_of_experiments() -> Path:
     """experiments/ here, or beside the sources."""
-    for place in (Path("experiments"), Path(__file__).parents[2] / "experiments"):
+    for place in (Path("experiments"), Path(__file__).parents[3] / "experiments"):
         if place.is_dir():
             return place
     raise FileNotFoundError("there is no folder 'experiments' here; run this in a clone of distpu, or name a TOML file")

@@ -1,0 +1,1 @@
+"""Comparisons and the paper: TOML files -> runs -> lines -> tables and figures. The library never imports this room."""
