@@ -17,7 +17,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from distpu import DistPU, checkpoint, nets, run
+from distpu import DistPU, nets, run
+from distpu.files import checkpoint
 
 
 def die():

@@ -12,7 +12,8 @@ import pytest
 import torch
 
 import distpu as package
-from distpu import checkpoint, estimate_prior
+from distpu import estimate_prior
+from distpu.files import checkpoint
 from distpu.labels import read_labels
 from small import small
 from terminal import distpu, done, refused
@@ -529,7 +530,7 @@ def test_a_folder_that_cannot_be_written(here, place):
 
 
 def test_a_folder_that_another_process_trains_in(here, toy):
-    from distpu.folder import lock
+    from distpu.files.folder import lock
 
     (here / "run").mkdir()
     with lock(here / "run"):

@@ -11,7 +11,8 @@ import pandas as pd
 import pytest
 
 import distpu as package
-from distpu import METHODS, commands, datasets
+from distpu import METHODS, datasets
+from distpu.cli import commands
 from distpu.study import runs as bench
 from terminal import distpu, done
 

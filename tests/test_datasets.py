@@ -20,7 +20,8 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from distpu import datasets, download
+from distpu import datasets
+from distpu.datasets import download
 
 REAL = os.environ.get("DISTPU_DATA")  # before the fixture below hides it
 FASHION = list(datasets.MD5["fashion-mnist"])

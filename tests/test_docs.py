@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from distpu import METHODS
-from distpu.folder import read_log
+from distpu.files.folder import read_log
 from distpu.metrics import METRICS
 from distpu.study import experiment as experiments
 from distpu.study import tables

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from distpu import checkpoint
-from distpu.folder import spent
+from distpu.files import checkpoint
+from distpu.files.folder import spent
 from killed import train
 
 SCRIPT = Path(__file__).with_name("killed.py")
@@ -108,7 +108,7 @@ def test_a_run_that_was_stopped_counts_all_its_seconds(tmp_path):
 
 
 def test_one_process_per_folder(tmp_path):
-    from distpu.folder import lock
+    from distpu.files.folder import lock
 
     with lock(tmp_path), pytest.raises(ValueError, match="being trained by another process"), lock(tmp_path):
         pass

@@ -24,7 +24,7 @@ from typer.testing import CliRunner
 from distpu import Naive, datasets, metrics
 from distpu.cli import app
 from distpu.data import draw_pu
-from distpu.folder import lock
+from distpu.files.folder import lock
 from distpu.run import Run
 from distpu.study import experiment as experiments
 from distpu.study import figures, reproduce, tables

@@ -19,8 +19,9 @@ from typing import Any
 
 import torch
 
-from distpu import checkpoint, cli, fast
-from distpu.folder import log_lines
+from distpu import cli, fast
+from distpu.files import checkpoint
+from distpu.files.folder import log_lines
 from distpu.methods.dist_pu import WarmUp
 from distpu.run import Run
 

@@ -19,10 +19,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import nn
 
-from . import __version__, checkpoint, fast, nets
+from . import __version__, fast, nets
 from .checks import as_channels_first, as_tensor, check_parameters, find_device, layout_of, param, refuse_infinite
 from .data import PUData
-from .folder import Row, finish, log_lines, open_folder, read_log
+from .files import checkpoint
+from .files.folder import Row, finish, log_lines, open_folder, read_log
 from .labels import read_labels
 from .prior import estimate_prior
 from .progress import Bar, busy

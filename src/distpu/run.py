@@ -13,9 +13,10 @@ from typing import Any, Protocol
 import torch
 from torch import nn
 
-from . import checkpoint, fast, nets, train
+from . import fast, nets, train
 from .data import PUData
-from .folder import Row, log_lines, read_log, spent
+from .files import checkpoint
+from .files.folder import Row, log_lines, read_log, spent
 from .train import Epoch, Objective, Recipe
 
 

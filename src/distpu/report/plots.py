@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from .. import checkpoint
-from ..folder import read_log
+from ..files import checkpoint
+from ..files.folder import read_log
 
 NAMES = {"dist-pu": "Dist-PU", "nnpu": "nnPU", "upu": "uPU", "naive": "naive"}
 KINDS = (  # rows of a histogram: label, test on (s, y), colour

@@ -18,8 +18,9 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from .. import checkpoint, datasets
-from ..folder import lock, log_lines, read_log
+from .. import datasets
+from ..files import checkpoint
+from ..files.folder import lock, log_lines, read_log
 from ..metrics import METRICS
 from .runs import ALL, METHODS, SAID_ELSEWHERE, Result, Task, make, near
 

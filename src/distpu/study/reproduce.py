@@ -10,7 +10,8 @@ from contextlib import closing
 from functools import cache
 from pathlib import Path
 
-from .. import checkpoint, datasets
+from .. import datasets
+from ..files import checkpoint
 from ..progress import over_runs
 from . import experiment as experiments
 from . import figures, tables

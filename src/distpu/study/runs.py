@@ -14,12 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from .. import checkpoint, metrics, nets
+from .. import metrics, nets
 from ..checks import as_tensor
 from ..data import draw_pu, fits, folds
 from ..datasets import Dataset, load
 from ..estimator import PUClassifier, versions
-from ..folder import open_folder, spent
+from ..files import checkpoint
+from ..files.folder import open_folder, spent
 from ..labels import read_labels
 from ..methods import METHODS
 from ..wrappers import WRAPPERS

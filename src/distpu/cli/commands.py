@@ -16,15 +16,16 @@ from typing import Any
 
 import numpy as np
 
-from . import checkpoint, datasets
-from .estimator import load
-from .folder import log_lines
-from .methods import METHODS
-from .metrics import METRICS
-from .progress import over_runs
-from .study import experiment as experiments
-from .study import runs as bench
-from .study import tables
+from .. import datasets
+from ..estimator import load
+from ..files import checkpoint
+from ..files.folder import log_lines
+from ..methods import METHODS
+from ..metrics import METRICS
+from ..progress import over_runs
+from ..study import experiment as experiments
+from ..study import runs as bench
+from ..study import tables
 
 # ---------------------------------------------------------------------- fit
 
@@ -179,7 +180,7 @@ def predict(folder: Path, data: str, path: Path | None, root: Path | None) -> No
 
 
 def demo(folder: Path, seeds: int, prior: str | float, fresh: bool) -> None:
-    from .report import plots
+    from ..report import plots
 
     runs = {method: [folder / f"{method}-seed{seed}" for seed in range(seeds)] for method in bench.DEMO}
     data = datasets.load("digits")
@@ -305,7 +306,7 @@ def reproduce(
     fresh: bool,
     show: bool,
 ) -> None:
-    from .study import reproduce as made
+    from ..study import reproduce as made
 
     if fresh and show:
         raise ValueError("--fresh makes runs and --show makes none; give one of them")

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from . import __version__
+from .. import __version__
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -154,7 +154,8 @@ def fit(
     """
     values = _settings(settings)
 
-    from . import commands, datasets
+    from .. import datasets
+    from . import commands
 
     if data in datasets.NAMES:
         if label is not None or positive is not None:
