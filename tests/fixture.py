@@ -2,7 +2,7 @@
 
 import torch
 
-from distpu.data import Batch
+from distpu.train.data import Batch
 
 prior = 0.4
 P = [2.0, 0.5, -1.0]

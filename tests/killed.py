@@ -17,8 +17,9 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from distpu import DistPU, nets, run
+from distpu import DistPU, nets
 from distpu.files import checkpoint
+from distpu.train import run
 
 
 def die():

@@ -1,7 +1,7 @@
 """Small settings, so that the contract runs over every method in seconds. Module level: pickle finds them."""
 
 from distpu import METHODS, nets
-from distpu.run import Run
+from distpu.train.run import Run
 
 
 class SmallNet:

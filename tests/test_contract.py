@@ -17,7 +17,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import distpu
 from distpu import METHODS
-from distpu.run import Run
+from distpu.train.run import Run
 from small import interrupt, small, small_net
 
 every_method = pytest.mark.parametrize("name", METHODS)

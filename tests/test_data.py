@@ -3,8 +3,8 @@ import pytest
 import torch
 
 from distpu import draw_pu, unlabelled_prior
-from distpu.data import PUData, folds, mean_where
-from distpu.train import SAMPLINGS, Recipe
+from distpu.train.data import PUData, folds, mean_where
+from distpu.train.loop import SAMPLINGS, Recipe
 
 y = np.array([1, 0, 1, 1, 0, 0, 0, 1, 1, 0])
 

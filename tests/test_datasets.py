@@ -211,7 +211,7 @@ def test_importing_the_module_brings_in_nothing_heavy():
 import sys
 from distpu import datasets
 datasets.catalog()
-print(*(m for m in ("torch", "pandas", "sklearn", "PIL", "rich", "pyarrow", "distpu.data") if m in sys.modules))
+print(*(m for m in ("torch", "pandas", "sklearn", "PIL", "rich", "pyarrow", "distpu.train.data") if m in sys.modules))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""

@@ -8,12 +8,13 @@ import torch
 from torch import nn
 
 import distpu
-from distpu import checks, fast, nets
-from distpu.data import PUData
-from distpu.run import Run
-from distpu.stream import stream
+from distpu import checks, nets
 from distpu.study import runs as bench
-from distpu.train import Objective, Recipe, Risk, Step, epochs
+from distpu.train import fast
+from distpu.train.data import PUData
+from distpu.train.loop import Objective, Recipe, Risk, Step, epochs
+from distpu.train.run import Run
+from distpu.train.stream import stream
 from small import small
 
 CPU, CUDA = torch.device("cpu"), torch.device("cuda")

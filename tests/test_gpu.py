@@ -8,10 +8,11 @@ import torch
 from torch import nn
 
 import distpu
-from distpu import METHODS, data, fast, nets
-from distpu.data import PUData
-from distpu.run import Run
-from distpu.train import Objective, Recipe, Risk
+from distpu import METHODS, nets
+from distpu.train import data, fast
+from distpu.train.data import PUData
+from distpu.train.loop import Objective, Recipe, Risk
+from distpu.train.run import Run
 from small import interrupt, small, small_net
 
 pytestmark = [

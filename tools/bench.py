@@ -32,11 +32,12 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 import torch
 from torch import nn
 
-from distpu import fast, nets
-from distpu.data import PUData
+from distpu import nets
 from distpu.methods.upu import upu_risk
-from distpu.run import Run
-from distpu.train import Recipe, Risk
+from distpu.train import fast
+from distpu.train.data import PUData
+from distpu.train.loop import Recipe, Risk
+from distpu.train.run import Run
 
 GPU = torch.cuda.is_available()
 DEVICE = torch.device("cuda" if GPU else "cpu")

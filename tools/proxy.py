@@ -20,9 +20,9 @@ import torch
 from torch import nn
 
 from distpu import metrics, nets
-from distpu.data import draw_pu
 from distpu.datasets import load
 from distpu.study.runs import EveryEpoch, held_out_rows, make
+from distpu.train.data import draw_pu
 
 
 def narrow_resnet(shape: nets.Shape) -> nn.Module:

@@ -19,11 +19,12 @@ from typing import Any
 
 import torch
 
-from distpu import cli, fast
+from distpu import cli
 from distpu.files import checkpoint
 from distpu.files.folder import log_lines
 from distpu.methods.dist_pu import WarmUp
-from distpu.run import Run
+from distpu.train import fast
+from distpu.train.run import Run
 
 COMPILED_FROM = 1e15
 MOST = 4  # warm-ups kept: a draw's folds, or an ablation's bases

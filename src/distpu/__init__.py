@@ -37,8 +37,8 @@ _HOME = {
     "TwoStep": "wrappers",
     "PUClassifier": "estimator",
     "load": "estimator",
-    "draw_pu": "data",
-    "unlabelled_prior": "data",
+    "draw_pu": "train.data",
+    "unlabelled_prior": "train.data",
     "estimate_prior": "prior",
 }
 __all__ = [
@@ -71,7 +71,6 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from .data import draw_pu, unlabelled_prior
     from .estimator import PUClassifier, load
     from .methods import (
         APU,
@@ -93,6 +92,7 @@ if TYPE_CHECKING:
         TEDn,
     )
     from .prior import estimate_prior
+    from .train.data import draw_pu, unlabelled_prior
     from .wrappers import WRAPPERS, BaggingPU, ElkanNoto, TwoStep
 
 

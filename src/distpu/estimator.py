@@ -19,16 +19,17 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import nn
 
-from . import __version__, fast, nets
+from . import __version__, nets
 from .checks import as_channels_first, as_tensor, check_parameters, find_device, layout_of, param, refuse_infinite
-from .data import PUData
 from .files import checkpoint
 from .files.folder import Row, finish, log_lines, open_folder, read_log
 from .labels import read_labels
 from .prior import estimate_prior
 from .progress import Bar, busy
-from .run import Run
-from .train import SAMPLINGS, Recipe
+from .train import fast
+from .train.data import PUData
+from .train.loop import SAMPLINGS, Recipe
+from .train.run import Run
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

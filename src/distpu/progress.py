@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from .train import Epoch
+from .train.loop import Epoch
 
 T = TypeVar("T")
 

@@ -2,12 +2,12 @@ import numpy as np
 import pytest
 import torch
 
-from distpu.data import PUData, mean_where
 from distpu.methods.apu import APU, Apnu, Purr, Shift, apnu_risk, purr_risk
 from distpu.methods.nnpu import abspu_risk
 from distpu.parts import LOSSES, Memory, sigmoid_loss
-from distpu.run import Run
-from distpu.train import Risk
+from distpu.train.data import PUData, mean_where
+from distpu.train.loop import Risk
+from distpu.train.run import Run
 from fixture import U_A, P, close, finite_difference, gradient, logits, prior, s
 from small import interrupt, small
 

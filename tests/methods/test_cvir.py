@@ -5,7 +5,7 @@ import torch
 from distpu import METHODS, nets
 from distpu.methods.cvir import CVIR, Inliers, without_highest
 from distpu.parts import pn_risks
-from distpu.run import Run
+from distpu.train.run import Run
 from fixture import close, finite_difference, gradient, logits, prior, s
 from small import small
 

@@ -3,9 +3,9 @@ import pytest
 import torch
 
 from distpu import nets
-from distpu.data import Batch
 from distpu.methods.lbe import EM, Start, class_losses, labelling_losses, posterior, small_losses
-from distpu.run import Run
+from distpu.train.data import Batch
+from distpu.train.run import Run
 from fixture import close, finite_difference, gradient
 from small import small
 

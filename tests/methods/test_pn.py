@@ -3,7 +3,7 @@ import torch
 
 from distpu import METHODS, PUClassifier
 from distpu.methods.pn import PN
-from distpu.train import Risk
+from distpu.train.loop import Risk
 from fixture import close, gradient
 from small import small
 

@@ -8,7 +8,7 @@ import distpu
 from distpu import METHODS, nets
 from distpu.methods.nnpu import nnpu_risk
 from distpu.methods.pusb import above_cut, cut, just_below, positives
-from distpu.train import Risk
+from distpu.train.loop import Risk
 from fixture import close, finite_difference, gradient, logits, prior, s
 from small import small
 

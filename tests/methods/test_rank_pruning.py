@@ -14,7 +14,7 @@ from distpu.methods.rank_pruning import (
     prior_noise_rate,
     refit_risk,
 )
-from distpu.run import Run
+from distpu.train.run import Run
 from fixture import close, finite_difference, gradient, logits
 from fixture import s as fixture_s
 from small import small

@@ -7,7 +7,6 @@ import torch
 from torch import nn
 from torch.nn.functional import binary_cross_entropy_with_logits as bce
 
-from distpu.data import Batch, PUData
 from distpu.methods.self_pu import (
     SelfPaced,
     SelfPU,
@@ -20,7 +19,8 @@ from distpu.methods.self_pu import (
     weighted_risks,
 )
 from distpu.parts import Teacher, binary_entropy, pu_risks
-from distpu.run import Run
+from distpu.train.data import Batch, PUData
+from distpu.train.run import Run
 from fixture import close, finite_difference, gradient, logits, prior, s
 from small import small
 

@@ -3,11 +3,11 @@ import pytest
 import torch
 
 import distpu
-from distpu.data import PUData
 from distpu.methods.cvir import Inliers
 from distpu.methods.tedn import TEDn, held_out
-from distpu.run import Run
-from distpu.train import Recipe
+from distpu.train.data import PUData
+from distpu.train.loop import Recipe
+from distpu.train.run import Run
 from small import small
 
 

@@ -5,9 +5,9 @@ from scipy.special import expit, logit
 
 import distpu
 from distpu import nets
-from distpu.data import PUData
 from distpu.methods.vpu import VPU, Variational, consistency, variational_risk
-from distpu.run import Run
+from distpu.train.data import PUData
+from distpu.train.run import Run
 from fixture import U_A, P, close, finite_difference, gradient, logits, s
 from small import small
 

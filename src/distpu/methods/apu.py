@@ -33,11 +33,11 @@ import torch
 from torch import Tensor, nn
 
 from .. import nets
-from ..data import Batch, mean_where
 from ..estimator import PUClassifier, param
 from ..parts import LOSSES, Memory
-from ..run import Run
-from ..train import SAMPLINGS, Objective, Risk
+from ..train.data import Batch, mean_where
+from ..train.loop import SAMPLINGS, Objective, Risk
+from ..train.run import Run
 from .nnpu import abspu_risk
 
 

@@ -22,11 +22,11 @@ import torch
 from torch import Tensor, nn
 
 from .. import nets
-from ..data import Batch
 from ..estimator import PUClassifier, param
 from ..parts import pn_risks
-from ..run import Run
-from ..train import SAMPLINGS, Objective, Recipe
+from ..train.data import Batch
+from ..train.loop import SAMPLINGS, Objective, Recipe
+from ..train.run import Run
 
 
 def without_highest(z: Tensor, s: Tensor, prior: float, among: Tensor) -> Tensor:

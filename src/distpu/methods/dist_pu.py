@@ -25,11 +25,11 @@ from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits as bce
 
 from .. import nets
-from ..data import Batch, mean_where
 from ..estimator import PUClassifier, param
 from ..parts import Memory, binary_entropy, drawn_in_batch, mixup, pn_risks, random_negatives
-from ..run import Run
-from ..train import Objective
+from ..train.data import Batch, mean_where
+from ..train.loop import Objective
+from ..train.run import Run
 
 
 def label_distribution_risk(p: Tensor, s: Tensor, prior: float) -> Tensor:

@@ -23,8 +23,8 @@ from torch import Tensor, nn
 
 from ..estimator import PUClassifier, param
 from ..parts import LOSSES, nonnegative, pu_risks
-from ..run import Run
-from ..train import Risk
+from ..train.loop import Risk
+from ..train.run import Run
 
 
 def imbpu_risks(

@@ -32,11 +32,11 @@ from torch.nn.functional import binary_cross_entropy_with_logits as bce
 from torch.nn.functional import softplus
 
 from .. import nets
-from ..data import Batch, PUData, mean_where
 from ..estimator import PUClassifier, param
 from ..parts import pn_risks
-from ..run import Run
-from ..train import SAMPLINGS, Objective
+from ..train.data import Batch, PUData, mean_where
+from ..train.loop import SAMPLINGS, Objective
+from ..train.run import Run
 
 
 def posterior(z: Tensor, e: Tensor, s: Tensor) -> Tensor:

@@ -23,8 +23,8 @@ from torch.nn.functional import binary_cross_entropy_with_logits as bce
 
 from ..estimator import PUClassifier, param
 from ..parts import drawn_in_batch, pn_risks, random_negatives
-from ..run import Run
-from ..train import Risk
+from ..train.loop import Risk
+from ..train.run import Run
 
 
 class RandomNegatives(Risk):

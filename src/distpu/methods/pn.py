@@ -16,8 +16,8 @@ from torch import nn
 from torch.nn.functional import binary_cross_entropy_with_logits as bce
 
 from ..estimator import PUClassifier
-from ..run import Run
-from ..train import Risk
+from ..train.loop import Risk
+from ..train.run import Run
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

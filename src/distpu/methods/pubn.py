@@ -33,11 +33,11 @@ import torch
 from torch import Tensor, nn
 
 from .. import nets
-from ..data import Batch, PUData, mean_where
 from ..estimator import PUClassifier, param
 from ..parts import Memory, logistic_loss, nonnegative, pu_risks
-from ..run import Run
-from ..train import Objective
+from ..train.data import Batch, PUData, mean_where
+from ..train.loop import Objective
+from ..train.run import Run
 
 BN = -1  # what s says of a biased negative; 1 labelled positive, 0 unlabelled
 

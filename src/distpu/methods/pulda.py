@@ -31,11 +31,11 @@ from torch.nn.functional import binary_cross_entropy_with_logits as bce
 from torch.nn.functional import softplus
 
 from .. import nets
-from ..data import Batch, mean_where
 from ..estimator import PUClassifier, param
 from ..parts import Memory, mixup
-from ..run import Run
-from ..train import SAMPLINGS, Objective
+from ..train.data import Batch, mean_where
+from ..train.loop import SAMPLINGS, Objective
+from ..train.run import Run
 
 
 def smooth_distance(a: Tensor, b: Tensor | float, temperature: float) -> Tensor:

@@ -30,8 +30,8 @@ from torch import nn
 
 from .. import nets
 from ..estimator import PUClassifier, param
-from ..run import Run
-from ..train import Risk
+from ..train.loop import Risk
+from ..train.run import Run
 from .nnpu import nnpu_risk
 
 TIE = 2.0**-50  # the least logit whose probability is not 1/2

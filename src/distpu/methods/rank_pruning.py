@@ -34,8 +34,8 @@ from torch.nn.functional import binary_cross_entropy_with_logits as bce
 from .. import nets
 from ..estimator import PUClassifier, param
 from ..parts import pn_risks
-from ..run import Run
-from ..train import Risk
+from ..train.loop import Risk
+from ..train.run import Run
 
 
 def confident_noise_rate(q: Tensor, s: Tensor) -> Tensor:

@@ -42,12 +42,12 @@ from torch.nn.functional import binary_cross_entropy_with_logits as bce
 
 from .. import nets
 from ..calibration import meta_weights, row_weights, weighted_risks
-from ..data import Batch, PUData
 from ..estimator import PUClassifier, param
 from ..labels import read_labels
 from ..parts import Teacher, binary_entropy, nonnegative, pu_risks
-from ..run import Run
-from ..train import SAMPLINGS, Objective, Recipe
+from ..train.data import Batch, PUData
+from ..train.loop import SAMPLINGS, Objective, Recipe
+from ..train.run import Run
 
 
 def most_certain(z: Tensor, s: Tensor, n: int) -> Tensor:

@@ -25,10 +25,10 @@ import torch
 from torch import Tensor, nn
 
 from .. import nets
-from ..data import PUData
 from ..estimator import param
 from ..prior import bbe
-from ..run import Run
+from ..train.data import PUData
+from ..train.run import Run
 from .cvir import CVIR, Inliers
 
 

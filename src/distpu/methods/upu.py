@@ -19,11 +19,11 @@ from dataclasses import dataclass
 
 from torch import Tensor, nn
 
-from ..data import mean_where
 from ..estimator import PUClassifier, param
 from ..parts import LOSSES, pu_risks
-from ..run import Run
-from ..train import Risk
+from ..train.data import mean_where
+from ..train.loop import Risk
+from ..train.run import Run
 
 
 def upu_risk(z: Tensor, s: Tensor, prior: float, loss: str = "sigmoid") -> Tensor:

@@ -37,10 +37,10 @@ from torch import Tensor, nn
 from torch.nn.functional import logsigmoid
 
 from .. import nets
-from ..data import Batch, PUData
 from ..estimator import PUClassifier, param
-from ..run import Run
-from ..train import SAMPLINGS, Objective, Recipe
+from ..train.data import Batch, PUData
+from ..train.loop import SAMPLINGS, Objective, Recipe
+from ..train.run import Run
 
 
 def variational_risk(z: Tensor, z_p: Tensor) -> Tensor:

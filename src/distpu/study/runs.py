@@ -16,13 +16,13 @@ import numpy as np
 
 from .. import metrics, nets
 from ..checks import as_tensor
-from ..data import draw_pu, fits, folds
 from ..datasets import Dataset, load
 from ..estimator import PUClassifier, versions
 from ..files import checkpoint
 from ..files.folder import open_folder, spent
 from ..labels import read_labels
 from ..methods import METHODS
+from ..train.data import draw_pu, fits, folds
 from ..wrappers import WRAPPERS
 
 Result = dict[str, Any]

@@ -34,7 +34,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.isotonic import IsotonicRegression
 
 from ..checks import param
-from ..data import SCENARIOS
+from ..train.data import SCENARIOS
 from .base import TINY, Wrapper, inside_unit, log_odds
 
 

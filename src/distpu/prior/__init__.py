@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .data import folds
+from ..train.data import folds
 
 PriorEstimator = Callable[[np.ndarray, np.ndarray], float]  # (scores of labelled, scores of unlabelled) -> share
 

@@ -13,11 +13,13 @@ from typing import Any, Protocol
 import torch
 from torch import nn
 
-from . import fast, nets, train
+from .. import nets
+from ..files import checkpoint
+from ..files.folder import Row, log_lines, read_log, spent
+from . import fast
+from . import loop as train
 from .data import PUData
-from .files import checkpoint
-from .files.folder import Row, log_lines, read_log, spent
-from .train import Epoch, Objective, Recipe
+from .loop import Epoch, Objective, Recipe
 
 
 class Report(Protocol):

@@ -23,7 +23,7 @@ import torch
 from torch import Tensor, nn
 
 from .data import Batch
-from .train import Objective, Step
+from .loop import Objective, Step
 
 T = TypeVar("T")
 PRECISIONS = ("auto", "float32", "bfloat16")

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import conv2d, pad
 
-from .stream import stream
+from ..train.stream import stream
 
 Shape = tuple[int, ...]
 IMAGENET_MEAN, IMAGENET_STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
