@@ -14,7 +14,7 @@ import torch
 import distpu as package
 from distpu import estimate_prior
 from distpu.files import checkpoint
-from distpu.labels import read_labels
+from distpu.inputs import read_labels
 from small import small
 from terminal import distpu, done, refused
 

@@ -8,7 +8,8 @@ import torch
 from torch import nn
 
 import distpu
-from distpu import checks, nets
+from distpu import nets
+from distpu import params as checks
 from distpu.study import runs as bench
 from distpu.train import fast
 from distpu.train.data import PUData

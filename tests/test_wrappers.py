@@ -24,9 +24,9 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from distpu import datasets, prior
+from distpu.methods._wrapper import cut_at, row_keys
 from distpu.train.data import draw_pu
 from distpu.wrappers import WRAPPERS, BaggingPU, ElkanNoto, TwoStep
-from distpu.wrappers.base import cut_at, row_keys
 
 every_wrapper = pytest.mark.parametrize("name", WRAPPERS)
 

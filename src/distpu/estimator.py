@@ -20,10 +20,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import nn
 
 from . import __version__, nets
-from .checks import as_channels_first, as_tensor, check_parameters, find_device, layout_of, param, refuse_infinite
 from .files import checkpoint
 from .files.folder import Row, finish, log_lines, open_folder, read_log
-from .labels import read_labels
+from .inputs import read_labels
+from .params import as_channels_first, as_tensor, check_parameters, find_device, layout_of, param, refuse_infinite
 from .prior import estimate_prior
 from .progress import Bar, busy
 from .train import fast

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 import torch
 
+from distpu.methods._parts import LOSSES, Memory, sigmoid_loss
 from distpu.methods.apu import APU, Apnu, Purr, Shift, apnu_risk, purr_risk
 from distpu.methods.nnpu import abspu_risk
-from distpu.parts import LOSSES, Memory, sigmoid_loss
 from distpu.train.data import PUData, mean_where
 from distpu.train.loop import Risk
 from distpu.train.run import Run

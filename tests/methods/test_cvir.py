@@ -3,8 +3,8 @@ import pytest
 import torch
 
 from distpu import METHODS, nets
+from distpu.methods._parts import pn_risks
 from distpu.methods.cvir import CVIR, Inliers, without_highest
-from distpu.parts import pn_risks
 from distpu.train.run import Run
 from fixture import close, finite_difference, gradient, logits, prior, s
 from small import small

@@ -4,10 +4,11 @@ import pytest
 import torch
 from torch.nn.functional import binary_cross_entropy_with_logits as bce
 
-from distpu import DistPU, parts
+from distpu import DistPU
+from distpu.methods import _parts as parts
+from distpu.methods._parts import Memory, binary_entropy, mixup, pn_risks
 from distpu.methods.dist_pu import Mixed, WarmUp, entropy_weight, in_place_of_alignment, label_distribution_risk
 from distpu.methods.upu import upu_risk
-from distpu.parts import Memory, binary_entropy, mixup, pn_risks
 from distpu.train.data import mean_where
 from distpu.train.loop import Recipe
 from fixture import Table, batch_of, close, finite_difference, gradient, logits, prior, s

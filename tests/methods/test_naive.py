@@ -4,8 +4,8 @@ import torch
 from torch.nn.functional import binary_cross_entropy_with_logits as bce
 
 from distpu import Naive
+from distpu.methods._parts import drawn_in_batch, pn_risks
 from distpu.methods.naive import RandomNegatives
-from distpu.parts import drawn_in_batch, pn_risks
 from fixture import close
 
 s = torch.tensor([1.0] * 20 + [0.0] * 180)

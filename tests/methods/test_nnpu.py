@@ -1,7 +1,7 @@
 import torch
 
+from distpu.methods._parts import pu_risks
 from distpu.methods.nnpu import abspu_risk, nnpu_risk
-from distpu.parts import pu_risks
 from fixture import close, finite_difference, gradient, logits, prior, s
 
 GRADIENT_P = [-0.0279982894, -0.0626676566, -0.0524298489]

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 import torch
 
+from distpu.methods._parts import LOSSES, Memory, nonnegative, pu_risks
 from distpu.methods.pubn import BN, Posterior, Weighted, cut, negative_weights, posterior_risks, weighted_risks
-from distpu.parts import LOSSES, Memory, nonnegative, pu_risks
 from distpu.train.data import Batch, PUData, mean_where
 from distpu.train.run import Run
 from fixture import U_A, P, close, finite_difference, gradient, logits, prior, s

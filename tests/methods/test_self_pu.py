@@ -7,6 +7,7 @@ import torch
 from torch import nn
 from torch.nn.functional import binary_cross_entropy_with_logits as bce
 
+from distpu.methods._parts import Teacher, binary_entropy, pu_risks
 from distpu.methods.self_pu import (
     SelfPaced,
     SelfPU,
@@ -18,7 +19,6 @@ from distpu.methods.self_pu import (
     trusted_size,
     weighted_risks,
 )
-from distpu.parts import Teacher, binary_entropy, pu_risks
 from distpu.train.data import Batch, PUData
 from distpu.train.run import Run
 from fixture import close, finite_difference, gradient, logits, prior, s
@@ -272,7 +272,7 @@ def test_calibrated_weights_in_one_dimension():
 
 def test_the_wrong_sign_of_the_inner_entropy_would_show(monkeypatch):
     net, batch, clean = one_dimensional()
-    monkeypatch.setattr("distpu.calibration.binary_entropy", lambda z: -binary_entropy(z))
+    monkeypatch.setattr("distpu.methods._calibration.binary_entropy", lambda z: -binary_entropy(z))
     w = meta_weights(net, batch, prior, clean, entropy_objective, 1e-3)
     close(row_weights(w, batch.s, budget=3.0, least=1e-10), [[1, 0]] * 3)
 

@@ -1,7 +1,7 @@
 import pytest
 
+from distpu.methods._parts import LOSSES, pu_risks
 from distpu.methods.upu import FORMS, UPU, upu_risk, upu_risk_2014, upu_risk_2015
-from distpu.parts import LOSSES, pu_risks
 from fixture import P, close, finite_difference, gradient, logits, prior, s
 
 

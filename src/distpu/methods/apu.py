@@ -34,10 +34,10 @@ from torch import Tensor, nn
 
 from .. import nets
 from ..estimator import PUClassifier, param
-from ..parts import LOSSES, Memory
 from ..train.data import Batch, mean_where
 from ..train.loop import SAMPLINGS, Objective, Risk
 from ..train.run import Run
+from ._parts import LOSSES, Memory
 from .nnpu import abspu_risk
 
 

@@ -23,10 +23,10 @@ from torch import Tensor, nn
 
 from .. import nets
 from ..estimator import PUClassifier, param
-from ..parts import pn_risks
 from ..train.data import Batch
 from ..train.loop import SAMPLINGS, Objective, Recipe
 from ..train.run import Run
+from ._parts import pn_risks
 
 
 def without_highest(z: Tensor, s: Tensor, prior: float, among: Tensor) -> Tensor:

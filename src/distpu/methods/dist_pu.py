@@ -26,10 +26,10 @@ from torch.nn.functional import binary_cross_entropy_with_logits as bce
 
 from .. import nets
 from ..estimator import PUClassifier, param
-from ..parts import Memory, binary_entropy, drawn_in_batch, mixup, pn_risks, random_negatives
 from ..train.data import Batch, mean_where
 from ..train.loop import Objective
 from ..train.run import Run
+from ._parts import Memory, binary_entropy, drawn_in_batch, mixup, pn_risks, random_negatives
 
 
 def label_distribution_risk(p: Tensor, s: Tensor, prior: float) -> Tensor:

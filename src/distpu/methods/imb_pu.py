@@ -22,9 +22,9 @@ from dataclasses import dataclass
 from torch import Tensor, nn
 
 from ..estimator import PUClassifier, param
-from ..parts import LOSSES, nonnegative, pu_risks
 from ..train.loop import Risk
 from ..train.run import Run
+from ._parts import LOSSES, nonnegative, pu_risks
 
 
 def imbpu_risks(

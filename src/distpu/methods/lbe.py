@@ -33,10 +33,10 @@ from torch.nn.functional import softplus
 
 from .. import nets
 from ..estimator import PUClassifier, param
-from ..parts import pn_risks
 from ..train.data import Batch, PUData, mean_where
 from ..train.loop import SAMPLINGS, Objective
 from ..train.run import Run
+from ._parts import pn_risks
 
 
 def posterior(z: Tensor, e: Tensor, s: Tensor) -> Tensor:

@@ -22,9 +22,9 @@ from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits as bce
 
 from ..estimator import PUClassifier, param
-from ..parts import drawn_in_batch, pn_risks, random_negatives
 from ..train.loop import Risk
 from ..train.run import Run
+from ._parts import drawn_in_batch, pn_risks, random_negatives
 
 
 class RandomNegatives(Risk):

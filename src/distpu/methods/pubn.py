@@ -34,10 +34,10 @@ from torch import Tensor, nn
 
 from .. import nets
 from ..estimator import PUClassifier, param
-from ..parts import Memory, logistic_loss, nonnegative, pu_risks
 from ..train.data import Batch, PUData, mean_where
 from ..train.loop import Objective
 from ..train.run import Run
+from ._parts import Memory, logistic_loss, nonnegative, pu_risks
 
 BN = -1  # what s says of a biased negative; 1 labelled positive, 0 unlabelled
 

@@ -32,10 +32,10 @@ from torch.nn.functional import softplus
 
 from .. import nets
 from ..estimator import PUClassifier, param
-from ..parts import Memory, mixup
 from ..train.data import Batch, mean_where
 from ..train.loop import SAMPLINGS, Objective
 from ..train.run import Run
+from ._parts import Memory, mixup
 
 
 def smooth_distance(a: Tensor, b: Tensor | float, temperature: float) -> Tensor:

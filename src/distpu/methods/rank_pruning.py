@@ -33,9 +33,9 @@ from torch.nn.functional import binary_cross_entropy_with_logits as bce
 
 from .. import nets
 from ..estimator import PUClassifier, param
-from ..parts import pn_risks
 from ..train.loop import Risk
 from ..train.run import Run
+from ._parts import pn_risks
 
 
 def confident_noise_rate(q: Tensor, s: Tensor) -> Tensor:

@@ -41,13 +41,13 @@ from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits as bce
 
 from .. import nets
-from ..calibration import meta_weights, row_weights, weighted_risks
 from ..estimator import PUClassifier, param
-from ..labels import read_labels
-from ..parts import Teacher, binary_entropy, nonnegative, pu_risks
+from ..inputs import read_labels
 from ..train.data import Batch, PUData
 from ..train.loop import SAMPLINGS, Objective, Recipe
 from ..train.run import Run
+from ._calibration import meta_weights, row_weights, weighted_risks
+from ._parts import Teacher, binary_entropy, nonnegative, pu_risks
 
 
 def most_certain(z: Tensor, s: Tensor, n: int) -> Tensor:

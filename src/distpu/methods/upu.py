@@ -20,10 +20,10 @@ from dataclasses import dataclass
 from torch import Tensor, nn
 
 from ..estimator import PUClassifier, param
-from ..parts import LOSSES, pu_risks
 from ..train.data import mean_where
 from ..train.loop import Risk
 from ..train.run import Run
+from ._parts import LOSSES, pu_risks
 
 
 def upu_risk(z: Tensor, s: Tensor, prior: float, loss: str = "sigmoid") -> Tensor:

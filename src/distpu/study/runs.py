@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 
 from .. import metrics, nets
-from ..checks import as_tensor
 from ..datasets import Dataset, load
 from ..estimator import PUClassifier, versions
 from ..files import checkpoint
 from ..files.folder import open_folder, spent
-from ..labels import read_labels
+from ..inputs import read_labels
 from ..methods import METHODS
+from ..params import as_tensor
 from ..train.data import draw_pu, fits, folds
 from ..wrappers import WRAPPERS
 

@@ -1,9 +1,9 @@
 """Classic PU methods around any scikit-learn classifier, by name. No network is trained here."""
 
-from .bagging_pu import BaggingPU
-from .base import Wrapper
-from .elkan_noto import ElkanNoto
-from .two_step import TwoStep
+from ..methods._wrapper import Wrapper
+from ..methods.bagging_pu import BaggingPU
+from ..methods.elkan_noto import ElkanNoto
+from ..methods.two_step import TwoStep
 
 WRAPPERS: dict[str, type[Wrapper]] = {
     "elkan-noto": ElkanNoto,

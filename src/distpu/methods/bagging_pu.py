@@ -25,8 +25,8 @@ import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import _safe_indexing as take
 
-from ..checks import param
-from .base import Wrapper, cut_at, log_odds, scores
+from ..params import param
+from ._wrapper import Wrapper, cut_at, log_odds, scores
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

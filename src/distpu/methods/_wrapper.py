@@ -17,8 +17,8 @@ from sklearn.utils import _safe_indexing as take
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..checks import check_parameters, param
-from ..labels import read_labels
+from ..inputs import read_labels
+from ..params import check_parameters, param
 from ..prior import FOLDS, bbe, estimate_prior
 from ..train.data import folds
 

@@ -32,8 +32,8 @@ from scipy.special import logit
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.utils import _safe_indexing as take
 
-from ..checks import param
-from .base import Wrapper, cut_at, inside_unit, log_odds, scores
+from ..params import param
+from ._wrapper import Wrapper, cut_at, inside_unit, log_odds, scores
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

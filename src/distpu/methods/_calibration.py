@@ -8,8 +8,8 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from .parts import binary_entropy, sigmoid_loss
-from .train.data import Batch, mean_where
+from ..train.data import Batch, mean_where
+from ._parts import binary_entropy, sigmoid_loss
 
 
 def weighted_risks(z: Tensor, s: Tensor, prior: float, w: Tensor | float = 1.0) -> tuple[Tensor, Tensor]:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
-from .train.data import mean_where
+from ..train.data import mean_where
 
 
 def sigmoid_loss(z: Tensor) -> Tensor:

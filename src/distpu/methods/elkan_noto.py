@@ -33,9 +33,9 @@ from scipy.special import expit, log_expit, logit
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.isotonic import IsotonicRegression
 
-from ..checks import param
+from ..params import param
 from ..train.data import SCENARIOS
-from .base import TINY, Wrapper, inside_unit, log_odds
+from ._wrapper import TINY, Wrapper, inside_unit, log_odds
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
