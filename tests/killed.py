@@ -19,6 +19,7 @@ import torch
 
 from distpu import DistPU, nets
 from distpu.files import checkpoint
+from distpu.methods import dist_pu
 from distpu.train import run
 
 
@@ -29,7 +30,7 @@ def die():
 def arm(point):
     kind, *rest = point.split()
     counts = {"saved": 0, "passes": 0}
-    log, write, save, logits = run.Run._log, checkpoint.write, checkpoint.save, nets.logits
+    log, write, save, logits = run.Run._log, checkpoint.write, checkpoint.save, dist_pu.logits
 
     def dying_log(self, stage, epoch, model):
         log(self, stage, epoch, model)
@@ -56,7 +57,7 @@ def arm(point):
             die()
         return logits(model, x, *device)
 
-    run.Run._log, checkpoint.write, checkpoint.save, nets.logits = dying_log, dying_write, dying_save, dying_logits
+    run.Run._log, checkpoint.write, checkpoint.save, dist_pu.logits = dying_log, dying_write, dying_save, dying_logits
 
 
 def train(folder):

@@ -3,8 +3,10 @@ import pytest
 import torch
 
 from distpu import draw_pu, unlabelled_prior
-from distpu.train.data import PUData, folds, mean_where
-from distpu.train.loop import SAMPLINGS, Recipe
+from distpu.datasets.draw import folds
+from distpu.train.data import PUData, mean_where
+from distpu.train.loop import Recipe
+from distpu.train.sampling import SAMPLINGS
 
 y = np.array([1, 0, 1, 1, 0, 0, 0, 1, 1, 0])
 

@@ -21,7 +21,8 @@ import pytest
 from PIL import Image
 
 from distpu import datasets
-from distpu.datasets import download
+from distpu.datasets import alzheimer as release
+from distpu.datasets import download, places, readers
 
 REAL = os.environ.get("DISTPU_DATA")  # before the fixture below hides it
 FASHION = list(datasets.MD5["fashion-mnist"])
@@ -33,7 +34,7 @@ def a_machine_without_data(tmp_path, monkeypatch):
     monkeypatch.delenv("DISTPU_DATA", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("no_proxy", "*")
-    monkeypatch.setattr(datasets, "SYSTEM", tmp_path / "system")
+    monkeypatch.setattr(places, "SYSTEM", tmp_path / "system")
     monkeypatch.setattr(download, "PAUSES", (0, 0))
     for name in datasets.SOURCES:  # nothing here may reach the real servers
         monkeypatch.setitem(datasets.SOURCES, name, "http://127.0.0.1:9")
@@ -123,9 +124,9 @@ def tarball(batches: dict[str, np.ndarray], *extra: tarfile.TarInfo) -> bytes:
 def alzheimer(monkeypatch):
     """The JPEG files of a tiny Alzheimer set, by path; the grey level tells the class apart."""
     counts = {"MildDemented": 2, "ModerateDemented": 1, "NonDemented": 3, "VeryMildDemented": 1}
-    monkeypatch.setattr(datasets, "COUNTS", {"train": counts, "test": {**counts, "NonDemented": 1}})
+    monkeypatch.setattr(release, "COUNTS", {"train": counts, "test": {**counts, "NonDemented": 1}})
     files = {}
-    for split, kinds in datasets.COUNTS.items():
+    for split, kinds in release.COUNTS.items():
         for level, (kind, count) in enumerate(kinds.items()):
             for i in range(count):
                 out = io.BytesIO()
@@ -316,7 +317,7 @@ def test_cifar_names_of_numpy_1_and_2_are_both_known(cifar):
     assert (b"numpy.core" in new) != (b"numpy._core" in new)
     for name in (b"numpy.core", b"numpy._core"):
         raw = new.replace(b"numpy._core", name).replace(b"numpy.core", name)
-        batch = datasets._PlainUnpickler(io.BytesIO(raw), encoding="bytes").load()
+        batch = readers._PlainUnpickler(io.BytesIO(raw), encoding="bytes").load()
         assert np.array_equal(batch[b"data"], cifar["test_batch"][:, 1:])
 
 
@@ -402,9 +403,9 @@ def test_alzheimer_images_are_resized_bilinearly(tmp_path, alzheimer):
 
 def test_alzheimer_rows_of_the_last_slices_lie_apart(tmp_path, alzheimer, monkeypatch):
     """Files are numbered slice by slice; the order of rows is that of the names, where 10 comes before 2."""
-    monkeypatch.setattr(datasets, "COUNTS", {**datasets.COUNTS, "train": {"MildDemented": 6, "NonDemented": 12}})
-    monkeypatch.setattr(datasets, "PEOPLE", {"MildDemented": 1, "NonDemented": 2})
-    monkeypatch.setattr(datasets, "TEST_SLICES", 2)  # of six: slices 4 and 5
+    monkeypatch.setattr(release, "COUNTS", {**release.COUNTS, "train": {"MildDemented": 6, "NonDemented": 12}})
+    monkeypatch.setattr(release, "PEOPLE", {"MildDemented": 1, "NonDemented": 2})
+    monkeypatch.setattr(release, "TEST_SLICES", 2)  # of six: slices 4 and 5
     image = alzheimer["test/MildDemented/MildDemented (0).jpg"]
     files = {name: raw for name, raw in alzheimer.items() if name.startswith("test")}
     files |= {f"train/MildDemented/mildDem{i}.jpg": image for i in range(6)}

@@ -9,9 +9,10 @@ from torch import nn
 
 import distpu
 from distpu import nets
-from distpu import params as checks
+from distpu.nets.cnn13 import Conv
+from distpu.nets.network import _compiled
 from distpu.study import runs as bench
-from distpu.train import fast
+from distpu.train import device
 from distpu.train.data import PUData
 from distpu.train.loop import Objective, Recipe, Risk, Step, epochs
 from distpu.train.run import Run
@@ -30,43 +31,43 @@ def network(shape=(784,), **how):
 
 def test_work_counts_the_products_of_one_row():
     products = 784 * 300 + 3 * 300 * 300 + 300
-    assert fast.work(network(), torch.zeros(2, 784)) == 2 * products
+    assert device.work_of_a_row(network(), torch.zeros(2, 784)) == 2 * products
     net = network().train()
-    fast.work(net, torch.zeros(2, 784))
+    device.work_of_a_row(net, torch.zeros(2, 784))
     assert net.training
     assert net.body[2].num_batches_tracked == 0  # BatchNorm has seen nothing
 
 
 def test_auto_takes_bfloat16_for_large_networks_where_it_is_fast(monkeypatch):
-    monkeypatch.setattr(fast, "has_bfloat16", lambda device: True)
-    assert fast.Speed().bfloat16(CPU, 1e6)
-    assert not fast.Speed().bfloat16(CPU, 1e5)
-    assert not fast.Speed().bfloat16(CUDA, 1e6)  # the MLP: TF32 is as fast there, and needs no casts
-    assert fast.Speed().bfloat16(CUDA, 5e8)
-    assert not fast.Speed("float32").bfloat16(CUDA, 5e8)
-    assert fast.Speed("bfloat16").bfloat16(CPU, 1.0)
-    monkeypatch.setattr(fast, "has_bfloat16", lambda device: False)
-    assert not fast.Speed().bfloat16(CPU, 1e6)
+    monkeypatch.setattr(device, "has_bfloat16", lambda device: True)
+    assert device.Speed().bfloat16(CPU, 1e6)
+    assert not device.Speed().bfloat16(CPU, 1e5)
+    assert not device.Speed().bfloat16(CUDA, 1e6)  # the MLP: TF32 is as fast there, and needs no casts
+    assert device.Speed().bfloat16(CUDA, 5e8)
+    assert not device.Speed("float32").bfloat16(CUDA, 5e8)
+    assert device.Speed("bfloat16").bfloat16(CPU, 1.0)
+    monkeypatch.setattr(device, "has_bfloat16", lambda device: False)
+    assert not device.Speed().bfloat16(CPU, 1e6)
 
 
 def test_auto_compiles_long_stages_on_a_gpu(monkeypatch):
-    monkeypatch.setattr(fast, "_can_compile", lambda: True)
+    monkeypatch.setattr(device, "_can_compile", lambda: True)
     cifar_epoch = 3 * 5.6e8 * 51_000
-    assert fast.Speed().compiled(CUDA, 60 * cifar_epoch)
-    assert not fast.Speed().compiled(CUDA, 10 * cifar_epoch)
-    assert not fast.Speed().compiled(CPU, 60 * cifar_epoch)
-    assert fast.Speed(compile=True).compiled(CPU, 0.0)
-    assert not fast.Speed(compile=False).compiled(CUDA, 60 * cifar_epoch)
-    monkeypatch.setattr(fast, "_can_compile", lambda: False)
-    assert not fast.Speed().compiled(CUDA, 60 * cifar_epoch)
+    assert device.Speed().compiled(CUDA, 60 * cifar_epoch)
+    assert not device.Speed().compiled(CUDA, 10 * cifar_epoch)
+    assert not device.Speed().compiled(CPU, 60 * cifar_epoch)
+    assert device.Speed(compile=True).compiled(CPU, 0.0)
+    assert not device.Speed(compile=False).compiled(CUDA, 60 * cifar_epoch)
+    monkeypatch.setattr(device, "_can_compile", lambda: False)
+    assert not device.Speed().compiled(CUDA, 60 * cifar_epoch)
 
 
 def test_auto_does_not_compile_for_ever_new_shapes(monkeypatch, toy):
-    monkeypatch.setattr(fast, "_can_compile", lambda: True)
-    assert fast.Speed().compiled(CUDA, 1e20) and not fast.Speed().compiled(CUDA, 1e20, many_shapes=True)
-    assert fast.Speed(compile=True).compiled(CUDA, 1e20, many_shapes=True)
+    monkeypatch.setattr(device, "_can_compile", lambda: True)
+    assert device.Speed().compiled(CUDA, 1e20) and not device.Speed().compiled(CUDA, 1e20, many_shapes=True)
+    assert device.Speed(compile=True).compiled(CUDA, 1e20, many_shapes=True)
     asked = []
-    monkeypatch.setattr(fast.Speed, "compiled", lambda self, device, work, many_shapes: asked.append(many_shapes))
+    monkeypatch.setattr(device.Speed, "compiled", lambda self, device, work, many_shapes: asked.append(many_shapes))
     for method in ("nnpu", "self-pu"):
         small(method).fit(*toy[:2])
     assert asked == [False, True]
@@ -113,7 +114,7 @@ def test_small_steps_get_one_thread_where_there_are_few():
         for available, work, expected in ((4, 1e8, 1), (4, 1e9, 4), (8, 1e8, 8), (1, 1e9, 1)):
             torch.set_num_threads(available)
             seen.clear()
-            for _ in fast.with_threads(working(), CPU, work):
+            for _ in device.with_threads(working(), CPU, work):
                 assert torch.get_num_threads() == available  # the caller keeps its own
             assert seen == [expected] * 2
     finally:
@@ -134,7 +135,7 @@ def test_a_step_sums_its_terms_over_an_epoch():
 
 def test_convolution_before_batchnorm_ignores_its_bias():
     torch.manual_seed(0)
-    ours, norm, x = nets.Conv(3, 10, 3, 2), nn.BatchNorm2d(10), torch.randn(4, 3, 9, 9)
+    ours, norm, x = Conv(3, 10, 3, 2), nn.BatchNorm2d(10), torch.randn(4, 3, 9, 9)
     plain = nn.Conv2d(3, 10, 3, 2, 1)
     plain.load_state_dict(ours.state_dict())
     torch.testing.assert_close(norm(ours(x)), norm(plain(x)), rtol=1e-4, atol=1e-5)  # the bias is subtracted again
@@ -180,7 +181,7 @@ def test_a_memory_map_is_read_where_it_lies(tmp_path, toy):
     X, s, _ = toy
     np.save(tmp_path / "x.npy", X.astype(np.float32))
     mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
-    assert checks.as_tensor(mapped).data_ptr() == mapped.ctypes.data
+    assert device.as_tensor(mapped).data_ptr() == mapped.ctypes.data
     fitted = small("nnpu", prior=0.4).fit(mapped, s)
     assert np.array_equal(fitted.decision_function(mapped), fitted.decision_function(X.astype(np.float32)))
     assert np.array_equal(fitted.decision_function(mapped[::-1])[::-1], fitted.decision_function(mapped))
@@ -218,10 +219,10 @@ def test_networks_of_the_same_layers_share_compiled_code():
     from torch._dynamo.utils import counters
 
     counters.clear()
-    nets._compiled.cache_clear()
+    _compiled.cache_clear()
     data = PUData(torch.rand(64, 5), (torch.arange(64) < 16).float(), 0.4)
     for _ in range(3):
-        run = Run(data, lambda: network((5,)), speed=fast.Speed(compile=True))
+        run = Run(data, lambda: network((5,)), speed=device.Speed(compile=True))
         net = run.net()
         run.train("stage", net, Risk("risk", lambda z, s: z.square().mean()), Recipe(epochs=2, batch_size=16))
         assert net.in_compiled_code

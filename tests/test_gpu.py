@@ -9,10 +9,11 @@ from torch import nn
 
 import distpu
 from distpu import METHODS, nets
-from distpu.train import data, fast
+from distpu.train import data, device, graph
 from distpu.train.data import PUData
 from distpu.train.loop import Objective, Recipe, Risk
 from distpu.train.run import Run
+from distpu.train.scoring import logits
 from small import interrupt, small, small_net
 
 pytestmark = [
@@ -147,7 +148,7 @@ def test_a_step_that_cannot_be_captured_runs_eagerly(objective, why):
 def test_a_captured_epoch_never_makes_the_host_wait():
     run = run_on_gpu()
     model, objective = run.net(), Risk("risk", lambda z, s: z.square().mean())
-    step = fast.Captured(model, objective, Recipe(epochs=1).optimizer(model), torch.device("cuda"))
+    step = graph.Captured(model, objective, Recipe(epochs=1).optimizer(model), torch.device("cuda"))
     step.begin(0.0, 1e-3)
     index = torch.arange(256, device="cuda").view(16, 16)
     batches = list(run.data.batches(index))
@@ -182,11 +183,11 @@ def test_an_attribute_that_changes_is_recorded_anew():
 def test_scores_stream_from_host_memory(toy):
     net = nets.Network(nn.Sequential(nn.Linear(7, 1)), torch.zeros(()), torch.ones(())).cuda()
     x = torch.randn(50_001, 7)
-    torch.testing.assert_close(nets.logits(net, x), nets.logits(net, x.cuda()), rtol=0, atol=0)
+    torch.testing.assert_close(logits(net, x), logits(net, x.cuda()), rtol=0, atol=0)
 
 
 def test_training_keeps_cudnn_on():
-    with fast.arithmetic("auto", torch.device("cuda")):
+    with device.arithmetic("auto", torch.device("cuda")):
         assert torch.backends.cudnn.enabled  # torch's own context manager turns it off unless told otherwise
         assert torch.backends.cudnn.deterministic
     assert not torch.backends.cudnn.deterministic

@@ -5,6 +5,8 @@ import torch
 from torch import nn
 
 from distpu import nets
+from distpu.nets import scaling
+from distpu.train.scoring import logits
 
 
 def parameters(net):
@@ -66,7 +68,7 @@ def test_scalings():
     torch.testing.assert_close(scaled.std(0, correction=0), torch.tensor([1.0, 1.0, 0.0]), atol=1e-4, rtol=0)
     images = torch.randint(0, 256, (20, 3, 6, 6), dtype=torch.uint8)
     mean, scale = nets.scaling_constants("auto", images)  # ImageNet's constants
-    m, d = (torch.tensor(v).view(3, 1, 1) for v in (nets.IMAGENET_MEAN, nets.IMAGENET_STD))
+    m, d = (torch.tensor(v).view(3, 1, 1) for v in (scaling.IMAGENET_MEAN, scaling.IMAGENET_STD))
     torch.testing.assert_close((images - mean) / scale, (images / 255 - m) / d)
     mean, scale = nets.scaling_constants("standard", images)
     torch.testing.assert_close(((images - mean) / scale).mean((0, 2, 3)), torch.zeros(3), atol=1e-4, rtol=0)
@@ -80,10 +82,10 @@ def test_a_rows_logit_does_not_depend_on_its_neighbours():
     torch.manual_seed(0)
     model = nets.Network(nets.mlp((20,)), torch.zeros(20), torch.ones(20)).train()
     x = torch.randn(700, 20)
-    whole = nets.logits(model, x)
+    whole = logits(model, x)
     assert model.training  # put back as it was
-    assert torch.equal(whole[10:11], nets.logits(model, x[10:11]))
-    assert torch.equal(whole[5:400], nets.logits(model, x[5:400]))
+    assert torch.equal(whole[10:11], logits(model, x[10:11]))
+    assert torch.equal(whole[5:400], logits(model, x[5:400]))
 
 
 def test_a_users_network_with_and_without_the_shape():
@@ -116,7 +118,7 @@ def test_a_value_far_out_does_not_squeeze_the_others():
     seen = []
     network.body.register_forward_hook(lambda _, given, __: seen.append(given[0]))
     network(far)
-    assert seen[0].abs().max() == nets.FURTHEST and seen[0].std(0).max() < 2
+    assert seen[0].abs().max() == scaling.FURTHEST and seen[0].std(0).max() < 2
 
 
 def test_a_column_that_is_mostly_one_value_is_scaled_as_it_is():

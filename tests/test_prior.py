@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from distpu import prior
-from distpu.prior import bbe, estimate_prior, out_of_fold_scores
+from distpu.prior import estimate_prior, scores
+from distpu.prior.bbe import bbe
+from distpu.prior.scores import out_of_fold_scores
 
 
 def test_bbe_on_the_specifications_scores():
@@ -42,8 +44,8 @@ def test_no_positives_among_the_unlabelled_gives_a_share_near_zero_but_above_it(
 
 
 def test_images_are_reduced_and_large_data_is_sampled(monkeypatch):
-    monkeypatch.setattr(prior, "MAX_ROWS", 300)
-    monkeypatch.setattr(prior, "TREES", 20)
+    monkeypatch.setattr(scores, "MAX_ROWS", 300)
+    monkeypatch.setattr(scores, "TREES", 20)
     random = np.random.default_rng(0)
     s = np.repeat([1, 0], [100, 900])
     images = random.integers(0, 120, size=(1000, 1, 12, 12), dtype=np.uint8)

@@ -23,13 +23,13 @@ from typer.testing import CliRunner
 
 from distpu import Naive, datasets, metrics
 from distpu.cli import app
+from distpu.datasets.draw import draw_pu
 from distpu.files.folder import lock
 from distpu.study import experiment as experiments
 from distpu.study import figures, reproduce, tables
 from distpu.study import runs as bench
 from distpu.study.experiment import Cell
 from distpu.study.tables import Figure
-from distpu.train.data import draw_pu
 from distpu.train.run import Run
 from terminal import distpu
 

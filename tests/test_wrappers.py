@@ -24,8 +24,9 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from distpu import datasets, prior
+from distpu.datasets.draw import draw_pu
 from distpu.methods._wrapper import cut_at, row_keys
-from distpu.train.data import draw_pu
+from distpu.prior import scores
 from distpu.wrappers import WRAPPERS, BaggingPU, ElkanNoto, TwoStep
 
 every_wrapper = pytest.mark.parametrize("name", WRAPPERS)
@@ -34,7 +35,7 @@ every_wrapper = pytest.mark.parametrize("name", WRAPPERS)
 @pytest.fixture(autouse=True)
 def small_forest(monkeypatch):
     """The prior's forest with few trees, and its memory of estimates kept apart from other tests'."""
-    monkeypatch.setattr(prior, "TREES", 20)
+    monkeypatch.setattr(scores, "TREES", 20)
     monkeypatch.setattr(prior, "_recent", OrderedDict())
 
 

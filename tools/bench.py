@@ -34,10 +34,11 @@ from torch import nn
 
 from distpu import nets
 from distpu.methods.upu import upu_risk
-from distpu.train import fast
+from distpu.train import device
 from distpu.train.data import PUData
 from distpu.train.loop import Recipe, Risk
 from distpu.train.run import Run
+from distpu.train.scoring import logits
 
 GPU = torch.cuda.is_available()
 DEVICE = torch.device("cuda" if GPU else "cpu")
@@ -161,7 +162,7 @@ def training(name: str, epochs: int) -> dict:
     on_device = PUData(x, s, PRIOR).to(DEVICE)
     in_host_memory = PUData(x, s.to(DEVICE), PRIOR)
 
-    def ours(speed: fast.Speed, data: PUData = on_device):
+    def ours(speed: device.Speed, data: PUData = on_device):
         run = Run(data, lambda: nets.Network(nets.body(name, shape), *constants), speed=speed)
         net = run.net()
         risk = Risk("upu", lambda z, s: upu_risk(z, s, PRIOR))
@@ -169,9 +170,9 @@ def training(name: str, epochs: int) -> dict:
 
     bare, looped = (ByHand(name, shape, *constants).to(DEVICE) for _ in range(2))
     bare_optimizer, looped_optimizer = recipe.optimizer(bare), recipe.optimizer(looped)
-    speeds = {"ours": fast.Speed(compile=False)}
+    speeds = {"ours": device.Speed(compile=False)}
     if GPU and name != "mlp":
-        speeds["ours, compiled"] = fast.Speed(compile=True)
+        speeds["ours, compiled"] = device.Speed(compile=True)
     found: dict[str, list[float]] = {"bare": [], **{key: [] for key in speeds}}
 
     def bare_epoch_on(threads: int) -> float:
@@ -182,11 +183,11 @@ def training(name: str, epochs: int) -> dict:
         return seconds
 
     threads = min((torch.get_num_threads(), 1), key=bare_epoch_on)
-    with fast.arithmetic("auto", DEVICE):
+    with device.arithmetic("auto", DEVICE):
         runs = {key: ours(speed) for key, speed in speeds.items()}
         if GPU:
             key = "ours, rows in host memory"
-            runs[key], found[key] = ours(fast.Speed(compile=False), in_host_memory), []
+            runs[key], found[key] = ours(device.Speed(compile=False), in_host_memory), []
         first = {key: timed(lambda run=run: next(run[2])) for key, run in runs.items()}
         for _ in range(epochs - 1):
             found["bare"].append(bare_epoch_on(threads))
@@ -221,11 +222,11 @@ def predict() -> dict:
     net = nets.Network(nets.mlp((784,)), torch.zeros(()), torch.ones(())).to(DEVICE)
     rows = 1_000_000
     small = torch.rand(rows // 10, 784)
-    nets.logits(net, small)
+    logits(net, small)
     before = peak_gb()
     x = torch.rand(rows, 784)
     held = peak_gb() if not GPU else before
-    seconds = min(timed(lambda: nets.logits(net, x)) for _ in range(3 if GPU else 1))
+    seconds = min(timed(lambda: logits(net, x)) for _ in range(3 if GPU else 1))
     found = {"rows": rows, "seconds": seconds, "GB/s": x.nbytes / seconds / 1e9, "peak GB beyond X": peak_gb() - held}
     if GPU:
         pinned = torch.empty(2**28, dtype=torch.uint8, pin_memory=True)

@@ -21,8 +21,8 @@ from torch import nn
 
 from distpu import metrics, nets
 from distpu.datasets import load
+from distpu.datasets.draw import draw_pu
 from distpu.study.runs import EveryEpoch, held_out_rows, make
-from distpu.train.data import draw_pu
 
 
 def narrow_resnet(shape: nets.Shape) -> nn.Module:

@@ -23,7 +23,7 @@ from distpu import cli
 from distpu.files import checkpoint
 from distpu.files.folder import log_lines
 from distpu.methods.dist_pu import WarmUp
-from distpu.train import fast
+from distpu.train import device
 from distpu.train.run import Run
 
 COMPILED_FROM = 1e15
@@ -62,7 +62,7 @@ if __name__ == "__main__":
         sys.exit(__doc__)
     if "compiled" in sys.argv:
         sys.argv.remove("compiled")
-        fast.COMPILE_FROM = COMPILED_FROM
+        device.COMPILE_FROM = COMPILED_FROM
     Run.epochs = epochs  # type: ignore[method-assign]
     sys.argv[1:1] = ["reproduce"]
     sys.argv += ["--jobs", "1"]

@@ -37,8 +37,8 @@ _HOME = {
     "TwoStep": "wrappers",
     "PUClassifier": "estimator",
     "load": "estimator",
-    "draw_pu": "train.data",
-    "unlabelled_prior": "train.data",
+    "draw_pu": "datasets.draw",
+    "unlabelled_prior": "datasets.draw",
     "estimate_prior": "prior",
 }
 __all__ = [
@@ -71,6 +71,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from .datasets.draw import draw_pu, unlabelled_prior
     from .estimator import PUClassifier, load
     from .methods import (
         APU,
@@ -92,7 +93,6 @@ if TYPE_CHECKING:
         TEDn,
     )
     from .prior import estimate_prior
-    from .train.data import draw_pu, unlabelled_prior
     from .wrappers import WRAPPERS, BaggingPU, ElkanNoto, TwoStep
 
 

@@ -22,14 +22,16 @@ from torch import nn
 from . import __version__, nets
 from .files import checkpoint
 from .files.folder import Row, finish, log_lines, open_folder, read_log
-from .inputs import read_labels
-from .params import as_channels_first, as_tensor, check_parameters, find_device, layout_of, param, refuse_infinite
+from .inputs import as_channels_first, layout_of, read_labels, refuse_infinite
+from .params import check_parameters, param
 from .prior import estimate_prior
 from .progress import Bar, busy
-from .train import fast
 from .train.data import PUData
-from .train.loop import SAMPLINGS, Recipe
+from .train.device import PRECISIONS, Speed, arithmetic, as_tensor, find_device
+from .train.loop import Recipe
 from .train.run import Run
+from .train.sampling import SAMPLINGS
+from .train.scoring import logits
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -65,7 +67,7 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
     pos_label: Any = param(None, "which of two label values marks the labelled positives, when it is not 1")
     device: str = param("auto", "'auto' (a GPU if there is one), 'cpu', 'cuda', 'cuda:1', 'mps'")
     precision: str = param("auto", "of training: 'auto' takes bfloat16 where it is fast and the network large; scores "
-                           "are always float32", one_of=fast.PRECISIONS)  # fmt: skip
+                           "are always float32", one_of=PRECISIONS)  # fmt: skip
     compile: str | bool = param("auto", "compile the network; 'auto': on a GPU, for runs that win back the time it "
                                 "takes", one_of=("auto", True, False))  # fmt: skip
     capture: str | bool = param("auto", "record the step on a GPU and replay it; False: eager, to debug a method",
@@ -118,10 +120,9 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
             return nets.Network(nets.body(self.network, self.shape_), *constants)
 
         devices = [device] if device.type == "cuda" else []
-        arithmetic = fast.arithmetic(self.precision, device)
-        with _TURN, arithmetic, torch.random.fork_rng(devices=devices), Bar(self.name) as bar:
+        with _TURN, arithmetic(self.precision, device), torch.random.fork_rng(devices=devices), Bar(self.name) as bar:
             torch.manual_seed(seed)
-            speed = fast.Speed(self.precision, self.compile, self.capture)
+            speed = Speed(self.precision, self.compile, self.capture)
             job = Run(data, build, folder, bar if show else None, speed, self._observe)
             model = self._learn(job)
         self._keep(model.eval(), job.history)
@@ -158,7 +159,7 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         x = self._check_rows(X, reset=False)
         device = next(self.model_.parameters()).device
-        return self._decide(nets.logits(self.model_, as_tensor(x), device).cpu().double().numpy())
+        return self._decide(logits(self.model_, as_tensor(x), device).cpu().double().numpy())
 
     def _decide(self, z: np.ndarray) -> np.ndarray:
         """What the network's logits mean: positive from the threshold on."""

@@ -109,3 +109,44 @@ def _positive(values: np.ndarray, pos_label: Any) -> Any:
             stacklevel=4,
         )
     return values[1]
+
+
+def refuse_infinite(x: np.ndarray, names: Any) -> None:
+    if x.dtype == np.uint8:
+        return
+    with np.errstate(over="ignore", invalid="ignore"):  # one cheap pass; only a bad sum needs a look at every value
+        if all(np.isfinite(x[start : start + 2**16].sum()) for start in range(0, len(x), 2**16)):
+            return
+    for what, bad in (("NaN", np.isnan(x)), ("infinity (or a value too large for float32)", np.isinf(x))):
+        if bad.any():
+            place = [int(i) for i in np.argwhere(bad)[0]]
+            column = f"column {names[place[1]]!r}" if names is not None and x.ndim == 2 else f"position {place[1:]}"
+            rows = int(bad.any(axis=tuple(range(1, x.ndim))).sum())
+            raise ValueError(
+                f"Input X contains {what}: {int(bad.sum())} in {rows} rows, "
+                f"first in row {place[0]}, {column}; fill them in or drop those rows"
+            )
+
+
+CHANNELS = (1, 3, 4)
+
+
+def layout_of(shape: tuple[int, ...]) -> str:
+    if len(shape) == 2:
+        return "rows"
+    if len(shape) == 3:
+        return "NHW"
+    if len(shape) == 4 and shape[1] in CHANNELS:
+        return "NCHW"
+    if len(shape) == 4 and shape[3] in CHANNELS:
+        return "NHWC"
+    raise ValueError(
+        f"X has shape {shape}; rows are (n, features), images (n, height, width), (n, channels, height, width) "
+        f"or (n, height, width, channels) with 1, 3 or 4 channels"
+    )
+
+
+def as_channels_first(x: np.ndarray, layout: str) -> np.ndarray:
+    if layout == "NHW":
+        return x[:, None]
+    return np.ascontiguousarray(x.transpose(0, 3, 1, 2)) if layout == "NHWC" else x

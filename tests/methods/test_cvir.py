@@ -2,9 +2,10 @@ import numpy as np
 import pytest
 import torch
 
-from distpu import METHODS, nets
+from distpu import METHODS
 from distpu.methods._parts import pn_risks
 from distpu.methods.cvir import CVIR, Inliers, without_highest
+from distpu.train import scoring
 from distpu.train.run import Run
 from fixture import close, finite_difference, gradient, logits, prior, s
 from small import small
@@ -105,7 +106,7 @@ def test_all_rows_at_equal_weights_first_then_a_new_ranking_each_epoch(weights, 
             return
         assert (~kept).sum() == 81 and not (~kept & ~u).any()  # floor(0.3 * 270)
         assert used == pytest.approx(weight)
-        z = nets.logits(model, x)  # eval mode: BatchNorm's running means, as in predict
+        z = scoring.logits(model, x)  # eval mode: BatchNorm's running means, as in predict
         assert z[u & objective.kept].max() <= z[~objective.kept].min()
         rankings.add(tuple(objective.kept.tolist()))
 

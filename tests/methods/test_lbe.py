@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 import torch
 
-from distpu import nets
 from distpu.methods.lbe import EM, Start, class_losses, labelling_losses, posterior, small_losses
 from distpu.train.data import Batch
 from distpu.train.run import Run
+from distpu.train.scoring import logits
 from fixture import close, finite_difference, gradient
 from small import small
 
@@ -148,7 +148,7 @@ def test_the_e_step_is_made_in_eval_mode_every_m_epochs(toy, monkeypatch):
             if stage == "em":
                 changed.append(not torch.equal(before, objective.q))
                 if changed[-1]:
-                    scores = [nets.logits(model[name], x) for name in ("h", "eta")]
+                    scores = [logits(model[name], x) for name in ("h", "eta")]
                     assert torch.equal(objective.q, posterior(*scores, t))
         ended.append(model)
 
@@ -157,7 +157,7 @@ def test_the_e_step_is_made_in_eval_mode_every_m_epochs(toy, monkeypatch):
     assert changed == [False, False, True, False, False, True, False]
     model = ended[-1]
     assert fitted.model_ is model["h"]
-    scores = [nets.logits(model[name], x) for name in ("h", "eta")]
+    scores = [logits(model[name], x) for name in ("h", "eta")]
     assert fitted.prior_ == pytest.approx(posterior(*scores, t)[t == 0].mean().item())
     assert small("lbe", epochs=1, prior=0.37).fit(X, labels).prior_ == 0.37
 
@@ -180,5 +180,5 @@ def test_it_finds_more_of_the_seldom_labelled_than_naive_and_knows_them(seed, mo
     p = small("lbe", m_epochs=4).fit(X, labels).predict(X)
     assert p[hidden & (kind == 0)].mean() < 0.05 and p[hidden & (kind == 1)].mean() > 0.9
     assert p[hidden & (kind == 2)].mean() > naive[hidden & (kind == 2)].mean() + 0.1
-    chance = nets.logits(models[-1]["eta"], torch.from_numpy(X.astype(np.float32))).sigmoid().numpy()
+    chance = logits(models[-1]["eta"], torch.from_numpy(X.astype(np.float32))).sigmoid().numpy()
     assert chance[kind == 1].mean() > chance[kind == 2].mean() + 0.2

@@ -5,9 +5,10 @@ from scipy.special import expit
 from sklearn.metrics import precision_score, recall_score
 
 import distpu
-from distpu import METHODS, nets
+from distpu import METHODS
 from distpu.methods.nnpu import nnpu_risk
 from distpu.methods.pusb import above_cut, cut, just_below, positives
+from distpu.train import scoring
 from distpu.train.loop import Risk
 from fixture import close, finite_difference, gradient, logits, prior, s
 from small import small
@@ -96,7 +97,7 @@ def test_with_as_many_positives_as_the_prior_says_precision_is_recall():
 def test_the_cut_is_taken_on_the_unlabelled_training_rows(toy):
     X, labels, _ = toy
     fitted = small("pusb", prior=0.4).fit(X, labels)
-    z = nets.logits(fitted.model_, torch.from_numpy(X).float()).double().numpy()
+    z = scoring.logits(fitted.model_, torch.from_numpy(X).float()).double().numpy()
     theta = cut(z[labels == 0], 0.4)
     assert fitted.threshold_ == just_below(theta)
     np.testing.assert_array_equal(fitted.predict(X), z >= theta)

@@ -3,7 +3,7 @@ import pytest
 import torch
 from torch.nn.functional import binary_cross_entropy_with_logits as bce
 
-from distpu import METHODS, nets
+from distpu import METHODS
 from distpu.methods import rank_pruning
 from distpu.methods.rank_pruning import (
     Among,
@@ -14,6 +14,7 @@ from distpu.methods.rank_pruning import (
     prior_noise_rate,
     refit_risk,
 )
+from distpu.train import scoring
 from distpu.train.run import Run
 from fixture import close, finite_difference, gradient, logits
 from fixture import s as fixture_s
@@ -101,7 +102,7 @@ def spied(monkeypatch, X, labels, **settings):
         stages[stage] = (objective.chosen.clone(), recipe, {k: v.clone() for k, v in model.state_dict().items()})
         seen["risk"] = objective.risk
         yield from epochs(self, stage, model, objective, recipe)
-        seen[stage] = nets.logits(model, self.data.x).double().sigmoid()
+        seen[stage] = scoring.logits(model, self.data.x).double().sigmoid()
 
     monkeypatch.setattr(rank_pruning, "kept", watch)
     monkeypatch.setattr(Run, "epochs", follow)

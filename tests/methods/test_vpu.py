@@ -4,8 +4,8 @@ import torch
 from scipy.special import expit, logit
 
 import distpu
-from distpu import nets
 from distpu.methods.vpu import VPU, Variational, consistency, variational_risk
+from distpu.train import scoring
 from distpu.train.data import PUData
 from distpu.train.run import Run
 from fixture import U_A, P, close, finite_difference, gradient, logits, s
@@ -218,7 +218,7 @@ def test_no_ranks_are_lost_above_the_peak_and_no_probability_is_one(peak):
 def test_the_peak_is_taken_in_eval_mode_over_all_rows_and_saved(quantile, toy, tmp_path):
     rows, labels, _ = toy
     classifier = small("vpu", network="mlp", peak_quantile=quantile, epochs=3).fit(rows, labels)
-    phi = nets.logits(classifier.model_, torch.from_numpy(rows).float()).double().sigmoid().numpy()
+    phi = scoring.logits(classifier.model_, torch.from_numpy(rows).float()).double().sigmoid().numpy()
     np.testing.assert_allclose(classifier.peak_, np.quantile(phi, quantile), rtol=1e-6)
     loaded = distpu.load(classifier.save(tmp_path / "model"))
     assert loaded.peak_ == classifier.peak_

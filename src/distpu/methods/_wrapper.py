@@ -17,10 +17,12 @@ from sklearn.utils import _safe_indexing as take
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ..datasets.draw import folds
 from ..inputs import read_labels
 from ..params import check_parameters, param
-from ..prior import FOLDS, bbe, estimate_prior
-from ..train.data import folds
+from ..prior import estimate_prior
+from ..prior.bbe import bbe
+from ..prior.scores import FOLDS
 
 FEW = 20_000  # rows; boosting on 20,000 x 30 takes 0.42 s on one thread and 0.37 on two, on 100,000 1.48 and 0.96
 TINY = 1e-6  # probabilities are kept this far from 0 and 1 before their log-odds are taken

@@ -32,11 +32,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from .. import nets
 from ..estimator import PUClassifier, param
 from ..train.data import Batch, mean_where
-from ..train.loop import SAMPLINGS, Objective, Risk
+from ..train.loop import Objective, Risk
 from ..train.run import Run
+from ..train.sampling import SAMPLINGS
+from ..train.scoring import logits
 from ._parts import LOSSES, Memory
 from .nnpu import abspu_risk
 
@@ -112,7 +113,7 @@ class APU(PUClassifier):
             first = run.net()
             risk = Risk("posterior", lambda z, s: abspu_risk(z, s, data.prior, "logistic"))
             run.train("posterior", first, risk, self._recipe(epochs=self.posterior_epochs))
-            sigma = Memory(nets.logits(first, data.x).sigmoid())
+            sigma = Memory(logits(first, data.x).sigmoid())
             objective = Apnu(target, shift, sigma, self.rho if self.variant == "apnu" else 1.0)
         model = run.net()
         run.train(self.variant, model, objective, self._recipe())

@@ -21,11 +21,12 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor, nn
 
-from .. import nets
 from ..estimator import PUClassifier, param
 from ..train.data import Batch
-from ..train.loop import SAMPLINGS, Objective, Recipe
+from ..train.loop import Objective, Recipe
 from ..train.run import Run
+from ..train.sampling import SAMPLINGS
+from ..train.scoring import logits
 from ._parts import pn_risks
 
 
@@ -87,9 +88,9 @@ class CVIR(PUClassifier):
         model, data = run.net(), run.data
         objective = Inliers(torch.ones_like(data.s, dtype=torch.bool))
         run.train("warm-up", model, objective, self._warm_up(data.s))
-        objective.set_aside(nets.logits(model, data.x), data.s, data.prior, self.weights)
+        objective.set_aside(logits(model, data.x), data.s, data.prior, self.weights)
         for _ in run.epochs("cvir", model, objective, self._paired(data.s)):
-            objective.set_aside(nets.logits(model, data.x), data.s, data.prior, self.weights)
+            objective.set_aside(logits(model, data.x), data.s, data.prior, self.weights)
         return model
 
     def _warm_up(self, s: Tensor) -> Recipe:

@@ -24,11 +24,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits as bce
 
-from .. import nets
 from ..estimator import PUClassifier, param
 from ..train.data import Batch, mean_where
 from ..train.loop import Objective
 from ..train.run import Run
+from ..train.scoring import logits
 from ._parts import Memory, binary_entropy, drawn_in_batch, mixup, pn_risks, random_negatives
 
 
@@ -106,7 +106,7 @@ class DistPU(PUClassifier):
         )
         naive = in_place_of_alignment(run.data.s) if not self.alignment and self.base == "once" else None
         run.train("warm-up", model, WarmUp(self, run.data.prior, naive), warm_up)
-        pseudo = Memory(nets.logits(model, run.data.x).sigmoid())
+        pseudo = Memory(logits(model, run.data.x).sigmoid())
         run.train("mixup", model, Mixed(self, run.data.prior, pseudo, naive), self._recipe(floor=self.lr_floor))
         return model
 

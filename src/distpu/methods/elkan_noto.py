@@ -33,8 +33,8 @@ from scipy.special import expit, log_expit, logit
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.isotonic import IsotonicRegression
 
+from ..datasets.draw import SCENARIOS
 from ..params import param
-from ..train.data import SCENARIOS
 from ._wrapper import TINY, Wrapper, inside_unit, log_odds
 
 

@@ -31,11 +31,12 @@ from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits as bce
 from torch.nn.functional import softplus
 
-from .. import nets
 from ..estimator import PUClassifier, param
 from ..train.data import Batch, PUData, mean_where
-from ..train.loop import SAMPLINGS, Objective
+from ..train.loop import Objective
 from ..train.run import Run
+from ..train.sampling import SAMPLINGS
+from ..train.scoring import logits
 from ._parts import pn_risks
 
 
@@ -76,7 +77,7 @@ class EM(Objective):
         self.register_buffer("q", torch.zeros_like(s))
 
     def expect(self, model: nn.ModuleDict, data: PUData) -> None:
-        z, e = (nets.logits(model[name], data.x) for name in ("h", "eta"))
+        z, e = (logits(model[name], data.x) for name in ("h", "eta"))
         self.q.copy_(posterior(z, e, data.s))
 
     def forward(self, model: nn.Module, batch: Batch, progress: Tensor) -> dict[str, Tensor]:

@@ -32,11 +32,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from .. import nets
 from ..estimator import PUClassifier, param
 from ..train.data import Batch, PUData, mean_where
 from ..train.loop import Objective
 from ..train.run import Run
+from ..train.scoring import logits
 from ._parts import Memory, logistic_loss, nonnegative, pu_risks
 
 BN = -1  # what s says of a biased negative; 1 labelled positive, 0 unlabelled
@@ -108,7 +108,7 @@ class PUbN(PUClassifier):
         run.train("posterior", first, Posterior(data, rho), self._recipe(epochs=self.posterior_epochs))
 
         rows = [data.x, *data.extra.values()]  # as Joint numbers them: the biased negatives last
-        sigma = torch.cat([nets.logits(first, x) for x in rows]).sigmoid()
+        sigma = torch.cat([logits(first, x) for x in rows]).sigmoid()
         s = torch.cat([data.s, data.s.new_full((len(sigma) - len(data),), BN)])
         w = negative_weights(sigma, s, cut(sigma, s, self.tau, prior, rho), self.least_sigma)
 

@@ -30,11 +30,12 @@ from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits as bce
 from torch.nn.functional import softplus
 
-from .. import nets
 from ..estimator import PUClassifier, param
 from ..train.data import Batch, mean_where
-from ..train.loop import SAMPLINGS, Objective
+from ..train.loop import Objective
 from ..train.run import Run
+from ..train.sampling import SAMPLINGS
+from ..train.scoring import logits
 from ._parts import Memory, mixup
 
 
@@ -123,7 +124,7 @@ class PULDA(PUClassifier):
             labelled=self.labelled,
         )
         run.train("warm-up", model, Aligned(self, run.data.prior), warm_up)
-        pseudo = Memory(nets.logits(model, run.data.x).sigmoid())
+        pseudo = Memory(logits(model, run.data.x).sigmoid())
         mixed = self._recipe(floor=self.lr_floor, labelled=self.labelled)
         run.train("mixup", model, Mixed(self, run.data.prior, pseudo), mixed)
         return model

@@ -28,10 +28,10 @@ from dataclasses import dataclass
 import numpy as np
 from torch import nn
 
-from .. import nets
 from ..estimator import PUClassifier, param
 from ..train.loop import Risk
 from ..train.run import Run
+from ..train.scoring import logits
 from .nnpu import nnpu_risk
 
 TIE = 2.0**-50  # the least logit whose probability is not 1/2
@@ -79,7 +79,7 @@ class PUSB(PUClassifier):
         model, prior = run.net(), run.data.prior
         risk = Risk("pusb", lambda z, s: nnpu_risk(z, s, prior, self.beta, self.gamma, loss="logistic"))
         run.train("rank", model, risk, self._recipe())
-        unlabelled = nets.logits(model, run.data.x)[run.data.s == 0]
+        unlabelled = logits(model, run.data.x)[run.data.s == 0]
         self.threshold_ = just_below(cut(unlabelled.cpu().double().numpy(), prior))
         return model
 

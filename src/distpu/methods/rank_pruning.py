@@ -31,10 +31,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits as bce
 
-from .. import nets
 from ..estimator import PUClassifier, param
 from ..train.loop import Risk
 from ..train.run import Run
+from ..train.scoring import logits
 from ._parts import pn_risks
 
 
@@ -143,4 +143,4 @@ class RankPruning(PUClassifier):
         """P(s=1|x) of the held-out rows, from a network trained on the others."""
         model, risk = run.net(), balanced_risk if self.fold_weights == "balanced" else bce
         run.train(stage, model, Among("bce", risk, ~held_out), self._recipe(epochs=self.fold_epochs))
-        return nets.logits(model, run.data.rows(held_out)).double().sigmoid()
+        return logits(model, run.data.rows(held_out)).double().sigmoid()

@@ -40,12 +40,13 @@ from sklearn.utils import _safe_indexing
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits as bce
 
-from .. import nets
 from ..estimator import PUClassifier, param
 from ..inputs import read_labels
 from ..train.data import Batch, PUData
-from ..train.loop import SAMPLINGS, Objective, Recipe
+from ..train.loop import Objective, Recipe
 from ..train.run import Run
+from ..train.sampling import SAMPLINGS
+from ..train.scoring import logits
 from ._calibration import meta_weights, row_weights, weighted_risks
 from ._parts import Teacher, binary_entropy, nonnegative, pu_risks
 
@@ -166,7 +167,7 @@ class SelfPaced(Objective):
         """Each student chooses its rows from scratch, so that a row may also lose its trust."""
         s, n_unlabelled = self.data.s, int((self.data.s == 0).sum())
         for k, share in enumerate((self.of.trusted_1, self.of.trusted_2)):
-            z = nets.logits(self.students[k], self.data.x)
+            z = logits(self.students[k], self.data.x)
             self.trusted[k] = most_certain(z, s, trusted_size(n_unlabelled, t, share))
 
     def batches(self, s: Tensor, recipe: Recipe) -> Iterator[Tensor]:
@@ -191,7 +192,7 @@ class SelfPaced(Objective):
 
     def risk(self, net: nn.Module) -> float:
         """R on all training rows, in eval mode."""
-        z = nets.logits(net, self.data.x)
+        z = logits(net, self.data.x)
         return nonnegative(*pu_risks(z, self.data.s, self.data.prior)).item()
 
     def forward(self, model: nn.Module, batch: Batch, progress: Tensor) -> dict[str, Tensor]:

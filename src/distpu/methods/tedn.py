@@ -24,11 +24,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from .. import nets
 from ..estimator import param
-from ..prior import bbe
+from ..prior.bbe import bbe
 from ..train.data import PUData
 from ..train.run import Run
+from ..train.scoring import logits
 from .cvir import CVIR, Inliers
 
 
@@ -74,12 +74,12 @@ class TEDn(CVIR):
         objective = Estimated(~held, self.warm_up_epochs + self.epochs)
 
         for epoch in run.epochs("warm-up", model, objective, self._warm_up(data.s[~held])):
-            objective.path[epoch.number] = self._estimate(nets.logits(model, data.x), data.s, held)
+            objective.path[epoch.number] = self._estimate(logits(model, data.x), data.s, held)
         start = objective.path[self.warm_up_epochs - 1].item() if self.prior == "auto" else data.prior
-        objective.set_aside(nets.logits(model, data.x), data.s, start, self.weights)
+        objective.set_aside(logits(model, data.x), data.s, start, self.weights)
 
         for epoch in run.epochs("tedn", model, objective, self._paired(data.s[~held])):
-            z = nets.logits(model, data.x)
+            z = logits(model, data.x)
             prior = self._estimate(z, data.s, held)
             objective.path[self.warm_up_epochs + epoch.number] = prior
             objective.set_aside(z, data.s, prior, self.weights)

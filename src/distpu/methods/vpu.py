@@ -36,11 +36,12 @@ from scipy.special import log_expit, logit
 from torch import Tensor, nn
 from torch.nn.functional import logsigmoid
 
-from .. import nets
 from ..estimator import PUClassifier, param
 from ..train.data import Batch, PUData
-from ..train.loop import SAMPLINGS, Objective, Recipe
+from ..train.loop import Objective, Recipe
 from ..train.run import Run
+from ..train.sampling import SAMPLINGS
+from ..train.scoring import logits
 
 
 def variational_risk(z: Tensor, z_p: Tensor) -> Tensor:
@@ -87,7 +88,7 @@ class VPU(PUClassifier):
         objective = Variational(self, run.data, held, copy.deepcopy(model))
         for _ in run.epochs("vpu", model, objective, self._recipe(betas=(self.beta_1, self.beta_2))):
             objective.keep_if_best(model)
-        phi = nets.logits(objective.best, run.data.x).cpu().double().sigmoid().numpy()
+        phi = logits(objective.best, run.data.x).cpu().double().sigmoid().numpy()
         self.peak_ = float(np.quantile(phi, self.peak_quantile))
         return objective.best
 
@@ -130,7 +131,7 @@ class Variational(Objective):
 
     def keep_if_best(self, model: nn.Module) -> None:
         if len(self.held_x):
-            risk = variational_risk(nets.logits(model, self.held_x), nets.logits(model, self.held_p))
+            risk = variational_risk(logits(model, self.held_x), logits(model, self.held_p))
             if risk > self.least:
                 return
             self.least.copy_(risk)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import time
 from collections.abc import Generator, Iterable, Iterator
@@ -16,13 +15,16 @@ import numpy as np
 
 from .. import metrics, nets
 from ..datasets import Dataset, load
+from ..datasets.draw import draw_pu, folds
 from ..estimator import PUClassifier, versions
 from ..files import checkpoint
 from ..files.folder import open_folder, spent
 from ..inputs import read_labels
 from ..methods import METHODS
-from ..params import as_tensor
-from ..train.data import draw_pu, fits, folds
+from ..params import near
+from ..train.data import fits
+from ..train.device import as_tensor
+from ..train.scoring import logits
 from ..wrappers import WRAPPERS
 
 Result = dict[str, Any]
@@ -61,11 +63,6 @@ def _class(method: str) -> Any:
     if method not in ALL:
         raise ValueError(f"method {method!r} is not known{near(method, ALL)} (distpu methods lists all)")
     return ALL[method]
-
-
-def near(name: str, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(name, list(known), 1)
-    return f"; did you mean {close[0]!r}?" if close else ""
 
 
 def simulate(
@@ -234,7 +231,7 @@ class EveryEpoch:
             if fits(x, device):  # there once and for all
                 x = x.to(device)
                 self.sets[name] = x, label
-            z = nets.logits(net, x).cpu().double().numpy()
+            z = logits(net, x).cpu().double().numpy()
             if name == "test":
                 figures |= {f"test_{metric}": value for metric, value in metrics.evaluate(label, z).items()}
             else:

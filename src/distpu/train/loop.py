@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from .data import Batch, PUData
+from .sampling import SAMPLINGS
 
 
 @dataclass(frozen=True)
@@ -77,46 +78,6 @@ class Epoch:
     of: int
     lr: float
     terms: dict[str, float]  # mean over the epoch's batches
-
-
-def _cut(order: Tensor, batch_size: int, least: int = 2) -> Tensor:
-    """(steps, size) batches of one equal size <= batch_size. The few rows left over differ from epoch to epoch.
-
-    One shape for all: no last batch of a single row, which BatchNorm cannot take, and a step that can be captured.
-    """
-    steps = min(math.ceil(len(order) / batch_size), max(1, len(order) // least))
-    size = len(order) // steps
-    return order[: steps * size].view(steps, size)
-
-
-def _shuffled(rows: Tensor) -> Tensor:
-    return rows[torch.randperm(len(rows), device=rows.device)]
-
-
-def mixed(rows: Tensor, s: Tensor, recipe: Recipe) -> Tensor:
-    """Plain shuffle: the number of labelled rows in a batch is left to chance, as in the public code."""
-    return _cut(_shuffled(rows), recipe.batch_size)
-
-
-def stratified(rows: Tensor, s: Tensor, recipe: Recipe) -> Tensor:
-    """Shuffle in which the labelled rows lie at even distances: every batch gets its share, give or take one."""
-    rows = _shuffled(rows)
-    labelled = s[rows] == 1
-    rank = torch.where(labelled, labelled.cumsum(0), (~labelled).cumsum(0))
-    share = torch.where(labelled, labelled.sum(), (~labelled).sum())
-    return _cut(rows[torch.argsort((rank - 0.5) / share, stable=True)], recipe.batch_size)
-
-
-def paired(rows: Tensor, s: Tensor, recipe: Recipe) -> Tensor:
-    """`labelled` labelled rows in every batch, over and over; each unlabelled row once."""
-    labelled, unlabelled = rows[s[rows] == 1], rows[s[rows] == 0]
-    u = _cut(_shuffled(unlabelled), max(1, recipe.batch_size - recipe.labelled), least=1)
-    wanted = len(u) * recipe.labelled
-    p = torch.cat([_shuffled(labelled) for _ in range(math.ceil(wanted / len(labelled)))])[:wanted]
-    return torch.cat([p.view(len(u), recipe.labelled), u], dim=1)
-
-
-SAMPLINGS = {"mixed": mixed, "stratified": stratified, "paired": paired}
 
 
 class Step:

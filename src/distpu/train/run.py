@@ -16,10 +16,11 @@ from torch import nn
 from .. import nets
 from ..files import checkpoint
 from ..files.folder import Row, log_lines, read_log, spent
-from . import fast
 from . import loop as train
 from .data import PUData
+from .device import Speed, with_threads, work_of_a_row
 from .loop import Epoch, Objective, Recipe
+from .scoring import logits
 
 
 class Report(Protocol):
@@ -38,10 +39,10 @@ class Run:
         build: Callable[[], nets.Network],
         folder: Path | None = None,
         report: Report | None = None,
-        speed: fast.Speed | None = None,
+        speed: Speed | None = None,
         observe: Observe | None = None,
     ):
-        self.data, self.speed = data, speed or fast.Speed()
+        self.data, self.speed = data, speed or Speed()
         self.history: list[Row] = []
         self._build, self._folder, self._report, self._observe = build, folder, report, observe
         self._logged = list(read_log(folder / "metrics.jsonl")) if folder else None  # by a run that was killed
@@ -55,7 +56,7 @@ class Run:
         """A fresh network on the data's device."""
         device = self.data.s.device
         net = self._build().to(device)
-        self._work = self._work or fast.work(net, self._watched[:2])
+        self._work = self._work or work_of_a_row(net, self._watched[:2])
         net.in_bfloat16 = self.speed.bfloat16(device, self._work)
         return net
 
@@ -79,7 +80,7 @@ class Run:
         cost, saved = 0.0, -math.inf
         step = self.speed.step(model, objective, optimizer, self.data.s.device)
         trained = train.epochs(step, self.data, recipe, first)
-        for epoch in fast.with_threads(trained, self.data.s.device, self._work * recipe.batch_size):
+        for epoch in with_threads(trained, self.data.s.device, self._work * recipe.batch_size):
             self._refuse_nan(stage, epoch, model)
             self._log(stage, epoch, objective.scorer(model))
             yield epoch
@@ -92,7 +93,7 @@ class Run:
 
     def _log(self, stage: str, epoch: Epoch, net: nn.Module) -> None:
         with torch.autocast(self.data.s.device.type, torch.bfloat16, enabled=getattr(net, "in_bfloat16", False)):
-            positive = (nets.logits(net, self._watched) >= 0).float().mean().item()
+            positive = (logits(net, self._watched) >= 0).float().mean().item()
         row = {
             "stage": stage,
             "epoch": epoch.number,

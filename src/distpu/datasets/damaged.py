@@ -1,0 +1,36 @@
+"""One line for every damaged file."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Iterable
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .download import reason
+
+if TYPE_CHECKING:
+    pass
+
+
+def compare(content: bytes, md5: str) -> None:
+    if hashlib.md5(content, usedforsecurity=False).hexdigest() != md5:
+        raise ValueError("its content differs from the official release")
+
+
+@contextmanager
+def one_line(what: str | Path | None, remedy: str, discard: Path | None = None):
+    """Whatever a decoder raises on a damaged file becomes one line that names it."""
+    try:
+        yield
+    except Exception as error:  # pickles, images and archives fail in more ways than can be listed
+        if discard and not getattr(error, "errno", None):  # a full disk does not make a download wrong
+            shutil.rmtree(discard) if discard.is_dir() else discard.unlink(missing_ok=True)
+        raise ValueError(f"{what} cannot be used ({reason(error)}); {remedy}") from error
+
+
+def some(names: Iterable) -> str:
+    names = [repr(str(name)) for name in names]
+    return ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")

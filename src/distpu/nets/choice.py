@@ -1,0 +1,62 @@
+"""Which network takes which rows: a name, 'auto', or a callable of the user's."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+
+from torch import nn
+
+from ..params import near
+from .cnn13 import cnn13
+from .mlp import Shape, mlp
+from .resnet50 import resnet50
+
+NETWORKS: dict[str, Callable[[Shape], nn.Module]] = {"mlp": mlp, "cnn-13": cnn13, "resnet-50": resnet50}
+
+
+NEEDS_IMAGES = {"cnn-13": (1, 3, 4), "resnet-50": (1, 3)}  # network -> channels it takes
+
+
+def auto_network(shape: Shape) -> str:
+    """The network the paper takes for such rows: tables and small grey images mlp, small colour images cnn-13."""
+    if len(shape) == 1 or (shape[0] == 1 and max(shape[1:]) <= 48):
+        return "mlp"
+    return "cnn-13" if max(shape[1:]) <= 48 else "resnet-50"
+
+
+def body(network: str | Callable[..., nn.Module], shape: Shape) -> nn.Module:
+    """A fresh body: a known name, "auto", or the user's callable (called with the row shape if it takes one)."""
+    if callable(network):
+        takes_shape = any(
+            p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+            for p in inspect.signature(network).parameters.values()
+        )
+        made = network(shape) if takes_shape else network()
+        if not isinstance(made, nn.Module):
+            raise ValueError(f"network={network!r} returned {type(made).__name__}; it must return a torch.nn.Module")
+        return made
+    return NETWORKS[_known(network, shape)](shape)
+
+
+def check(network: str | Callable[..., nn.Module], scaling: str, shape: Shape) -> None:
+    """Refuse a network or a scaling that cannot take rows of such a shape."""
+    name = None if callable(network) else _known(network, shape)
+    if scaling == "imagenet" and not takes_imagenet(name, shape):
+        raise ValueError(f"scaling='imagenet' takes images with 3 channels, rows have shape {shape}; use 'auto'")
+
+
+def takes_imagenet(name: str | None, shape: Shape) -> bool:
+    """Three channels; or one, which the three constants turn into three, as resnet-50 wants them."""
+    return len(shape) == 3 and (shape[0] == 3 or (shape[0] == 1 and name == "resnet-50"))
+
+
+def _known(network: str, shape: Shape) -> str:
+    name = auto_network(shape) if network == "auto" else network
+    if name not in NETWORKS:
+        known = ", ".join(map(repr, NETWORKS))
+        raise ValueError(f"network={name!r} is not known{near(name, NETWORKS)}; use 'auto', {known} or a callable")
+    channels = NEEDS_IMAGES.get(name)
+    if channels and (len(shape) != 3 or shape[0] not in channels):
+        raise ValueError(f"network={name!r} takes images with {channels} channels, rows have shape {shape}; use 'mlp'")
+    return name
