@@ -46,3 +46,8 @@ class Table(torch.nn.Module):
 
 def batch_of(z):
     return Batch(torch.arange(len(z)), z.detach().float()[:, None], s)
+
+
+def paper(method):
+    """The method with the paper's value wherever none was told."""
+    return method._with_preset("paper")

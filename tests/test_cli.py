@@ -13,7 +13,9 @@ import pytest
 import distpu as package
 from distpu import METHODS, datasets
 from distpu.cli import commands
+from distpu.params import paper_value
 from distpu.study import runs as bench
+from small import NETWORKS
 from terminal import distpu, done
 
 SHORT = ("--set", "epochs=2", "--set", "warm_up_epochs=2")
@@ -235,7 +237,7 @@ def test_lists_cut_nothing_off(columns, tmp_path):
         assert {str(info.train), str(info.test), str(info.labelled), "x".join(map(str, info.shape))} <= set(line)
         assert info.where in text or str(root) in text  # a path in one piece
     listed = done("methods", columns=columns)
-    assert [line.split(" ")[0] for line in listed.splitlines()[1:-2] if line[0] != " "] == [*bench.ALL]
+    assert [line.split(" ")[0] for line in listed.splitlines()[1:-2] if line[0] != " "] == [*METHODS]
     for printed in (listed, done("methods", "dist-pu", columns=columns)):
         assert "…" not in printed and max(map(len, printed.splitlines())) <= max(columns, 68)
 
@@ -244,7 +246,7 @@ def test_a_method_shows_its_settings():
     text = done("methods", "dist-pu")
     lines = [line.split() for line in text.splitlines() if line.strip()]
     for field in fields(METHODS["dist-pu"]):
-        assert [field.name, str(field.default)] in [line[:2] for line in lines]
+        assert [field.name, str(paper_value(field))] in [line[:2] for line in lines]
     assert "R_lab = 2 prior |E_P[p] - 1| + |E_U[p] - prior|" in text
     assert "CVPR 2022" in text and "from distpu import DistPU" in text
     flat = " ".join(text.split())
@@ -287,7 +289,7 @@ def test_a_warning_is_one_line_on_stderr(monkeypatch):
 
 
 def test_compare(here, monkeypatch, no_training):
-    monkeypatch.setattr(bench, "settings_for", lambda method, *_: {"epochs": 2} if method in METHODS else {})
+    monkeypatch.setattr(bench, "settings_for", lambda method, *_: {"epochs": 2} if method in NETWORKS else {})
     command = ("compare", "digits", "--methods", "nnpu,pn,elkan-noto", "--seeds", "2", "--jobs", "1")
     text = done(*command)
     rows = [json.loads(line) for line in (here / "runs/compare-digits/runs.jsonl").read_text().splitlines()]
@@ -348,7 +350,7 @@ def test_a_wrappers_finished_run_is_not_taken_for_another_protocol(here):
     first = done(*command)
     assert done(*command) == first
     ended = distpu(*command, "--labelled", "10")
-    assert ended.code == 2 and "made with other data: labelled=10 (there: 50)" in ended.err
+    assert ended.code == 2 and "made with other data: rows=295 (there: 335), labelled=10 (there: 50)" in ended.err
     ended = distpu(*command, "--prior", "0.2")
     assert ended.code == 2 and "prior=0.2 (there: 0.37" in ended.err
 

@@ -20,7 +20,7 @@ def test_public_names():
     assert set(distpu.__all__) == set(distpu._HOME) <= set(dir(distpu))
     for name in distpu.__all__:
         assert getattr(distpu, name) is not None
-    for cls in [*distpu.METHODS.values(), *distpu.WRAPPERS.values()]:
+    for cls in distpu.METHODS.values():
         assert getattr(distpu, cls.__name__) is cls  # as `distpu methods NAME` tells a reader to import it
     with pytest.raises(AttributeError, match="no attribute 'DistPUU'"):
         _ = distpu.DistPUU

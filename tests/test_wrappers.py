@@ -23,12 +23,15 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from distpu import datasets, prior
+import distpu
+from distpu import METHODS, BaggingPU, ElkanNoto, TwoStep, datasets, prior
 from distpu.datasets.draw import draw_pu
-from distpu.methods._wrapper import cut_at, row_keys
+from distpu.methods import _wrapper
+from distpu.methods._wrapper import row_keys
 from distpu.prior import scores
-from distpu.wrappers import WRAPPERS, BaggingPU, ElkanNoto, TwoStep
+from distpu.threshold import cut_at
 
+WRAPPERS = {name: METHODS[name] for name in ("elkan-noto", "bagging-pu", "two-step")}
 every_wrapper = pytest.mark.parametrize("name", WRAPPERS)
 
 
@@ -494,12 +497,58 @@ def test_a_classifier_that_scores_nothing_is_refused(name, toy):
         small(name, LinearRegression(), prior=0.4).fit(X, s)
 
 
+INSIDE = {
+    "default": None,
+    "forest": RandomForestClassifier(10),
+    "linear": LogisticRegression(),
+    "decision values": LinearSVC(),
+    "pipeline": make_pipeline(StandardScaler(), LogisticRegression()),
+}
+
+
 @every_wrapper
-def test_save_says_what_to_do_instead(name, toy, tmp_path):
+@pytest.mark.parametrize("inside", INSIDE)
+def test_save_and_load_without_pickle(name, inside, toy, tmp_path):
     X, s, _ = toy
-    with pytest.raises(ValueError, match=r"no file format that is safe to load.* joblib\.dump.* skops"):
-        small(name, prior=0.4).fit(X, s).save(tmp_path / "model")
-    assert not (tmp_path / "model").exists()
+    fitted = small(name, INSIDE[inside], prior=0.4).fit(X, s)
+    loaded = distpu.load(fitted.save(tmp_path / "model"))
+    np.testing.assert_array_equal(loaded.predict_proba(X), fitted.predict_proba(X))
+    assert repr(loaded.estimator) == repr(fitted.estimator)
+    assert b"pickle" not in b"".join(path.read_bytes() for path in (tmp_path / "model").iterdir())
+
+
+@every_wrapper
+def test_a_classifier_that_has_no_safe_file_is_refused_by_name(name, toy, tmp_path):
+    X, s, _ = toy
+    fitted = small(name, Known(), prior=0.4).fit(X, s)
+    with pytest.raises(ValueError, match=r"holds .*Known, which has no file that is safe to load; .*joblib\.dump"):
+        fitted.save(tmp_path / "model")
+
+
+@every_wrapper
+def test_a_killed_fit_goes_on_to_the_same_bits(name, toy, tmp_path, monkeypatch):
+    X, s, _ = toy
+    whole = small(name, prior=0.4).fit(X, s)
+    monkeypatch.setattr(_wrapper, "KEPT_FROM", -1.0)  # keep every model, however quick
+    calls = []
+    inside, fit = DecisionTreeClassifier, DecisionTreeClassifier.fit
+
+    def dies_at_the_third(self, *args, **kwargs):
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return fit(self, *args, **kwargs)
+
+    monkeypatch.setattr(inside, "fit", dies_at_the_third)
+    with pytest.raises(KeyboardInterrupt):
+        small(name, prior=0.4).fit(X, s, folder=tmp_path / "run")
+    assert len(list((tmp_path / "run").glob("part-*.skops"))) == 2
+    resumed = small(name, prior=0.4).fit(X, s, folder=tmp_path / "run")
+    np.testing.assert_array_equal(resumed.decision_function(X), whole.decision_function(X))
+    made = len(calls)
+    small(name, prior=0.4).fit(X, s)
+    assert made == (len(calls) - made) + 1  # the two that were kept were not fitted again; the third was, once more
+    assert not list((tmp_path / "run").glob("part-*"))
 
 
 @every_wrapper

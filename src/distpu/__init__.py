@@ -31,12 +31,11 @@ _HOME = {
     "RankPruning": "methods",
     "SelfPU": "methods",
     "TEDn": "methods",
-    "WRAPPERS": "wrappers",
-    "BaggingPU": "wrappers",
-    "ElkanNoto": "wrappers",
-    "TwoStep": "wrappers",
-    "PUClassifier": "estimator",
-    "load": "estimator",
+    "BaggingPU": "methods",
+    "ElkanNoto": "methods",
+    "TwoStep": "methods",
+    "PUEstimator": "estimator",
+    "load": "saved",
     "draw_pu": "datasets.draw",
     "unlabelled_prior": "datasets.draw",
     "estimate_prior": "prior",
@@ -52,13 +51,12 @@ __all__ = [
     "PUSB",
     "UPU",
     "VPU",
-    "WRAPPERS",
     "BaggingPU",
     "DistPU",
     "ElkanNoto",
     "ImbPU",
     "Naive",
-    "PUClassifier",
+    "PUEstimator",
     "PUbN",
     "RankPruning",
     "SelfPU",
@@ -72,7 +70,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from .datasets.draw import draw_pu, unlabelled_prior
-    from .estimator import PUClassifier, load
+    from .estimator import PUEstimator
     from .methods import (
         APU,
         CVIR,
@@ -84,16 +82,19 @@ if TYPE_CHECKING:
         PUSB,
         UPU,
         VPU,
+        BaggingPU,
         DistPU,
+        ElkanNoto,
         ImbPU,
         Naive,
         PUbN,
         RankPruning,
         SelfPU,
         TEDn,
+        TwoStep,
     )
     from .prior import estimate_prior
-    from .wrappers import WRAPPERS, BaggingPU, ElkanNoto, TwoStep
+    from .saved import load
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""The labels a user may pass, read once at the border: y -> (s, classes)."""
+"""What a user may pass as X and y, read once at the border: labels -> s and classes, rows -> arrays. No torch."""
 
 from __future__ import annotations
 
@@ -150,3 +150,23 @@ def as_channels_first(x: np.ndarray, layout: str) -> np.ndarray:
     if layout == "NHW":
         return x[:, None]
     return np.ascontiguousarray(x.transpose(0, 3, 1, 2)) if layout == "NHWC" else x
+
+
+def numbers(X: Any) -> Any:
+    """X as float32 numbers, dense or sparse (csr), missing ones as NaN; None where it holds other values."""
+    from scipy.sparse import issparse
+
+    if issparse(X):
+        x = X.tocsr().astype(np.float32)
+        x.sort_indices()
+        return x if np.isfinite(x.data).all() else None
+    if hasattr(X, "detach"):  # torch
+        X = X.detach().cpu().numpy()
+    if isinstance(X, np.ndarray) and X.dtype == np.uint8:  # images: as floats they would take four times the memory
+        return X if X.ndim >= 2 else None
+    try:
+        with np.errstate(over="ignore"):
+            x = np.asarray(X, dtype=np.float32)
+    except (TypeError, ValueError):
+        return None
+    return x if x.ndim >= 2 and not np.isinf(x).any() else None

@@ -1,4 +1,4 @@
-"""What a user may pass, checked once at the border: parameters by the rules beside them, rows, the device."""
+"""A setting's default, range and help in one place; and "did you mean"."""
 
 from __future__ import annotations
 
@@ -27,6 +27,24 @@ def param(
     return field(default=default, metadata={"help": help, **{k: v for k, v in rules.items() if v is not None}})
 
 
+def tuned(value: T, help: str, **rules: Any) -> T:
+    """A hyper-parameter that a preset may set: None means the preset's value, and `value` is the paper's."""
+    plain: Any = param(value, help, **rules)
+    return field(default=None, metadata={**plain.metadata, "paper": value})  # type: ignore[return-value]
+
+
+def paper_value(f: Field) -> Any:
+    """What a field is when nobody says otherwise: the paper's value, or the default."""
+    return f.metadata.get("paper", f.default)
+
+
+def resolved(cls: Any, preset: str, told: dict[str, Any]) -> dict[str, Any]:
+    """All settings of a class that presets may set: told ones stay, the others are the preset's or the paper's."""
+    known = {f.name: f.metadata["paper"] for f in fields(cls) if "paper" in f.metadata}
+    chosen = known | cls.presets.get(preset, {})
+    return chosen | {name: value for name, value in told.items() if name in known and value is not None}
+
+
 def near(name: object, known: Iterable[object]) -> str:
     """The hint "; did you mean ...?", or nothing where no known name is close."""
     close = difflib.get_close_matches(str(name), [str(one) for one in known], 1)
@@ -34,7 +52,7 @@ def near(name: object, known: Iterable[object]) -> str:
 
 
 def check_parameters(estimator: Any) -> None:
-    """All fields of an estimator by their rules, and the prior, which all estimators have."""
+    """Check all fields of an estimator by their rules, and the prior, which every estimator has."""
     for f in fields(estimator):
         _check_parameter(f, getattr(estimator, f.name))
     share = estimator.prior
@@ -47,15 +65,17 @@ def check_parameters(estimator: Any) -> None:
 
 def _check_parameter(f: Field, value: Any) -> None:
     """One rule table for all fields: the type of the default, and the bounds beside it."""
-    rules = f.metadata
+    rules, default = f.metadata, paper_value(f)
+    if value is None and f.default is None:
+        return
     if "one_of" in rules and value not in rules["one_of"]:
         allowed = rules["one_of"]
         raise ValueError(f"{f.name}={value!r} must be one of {', '.join(map(repr, allowed))}{near(value, allowed)}")
     bounds = {k: rules[k] for k in ("above", "least", "most", "below") if k in rules}
-    numeric = isinstance(f.default, (int, float)) and not isinstance(f.default, bool)
-    if not (bounds or numeric) or (value is None and f.default is None):
+    numeric = isinstance(default, (int, float)) and not isinstance(default, bool)
+    if not (bounds or numeric):
         return
-    whole = isinstance(f.default, int)
+    whole = isinstance(default, int)
     number = isinstance(value, (int, np.integer)) if whole else isinstance(value, (int, float, np.number))
     if not number or isinstance(value, bool) or np.isinf(value):
         raise ValueError(f"{f.name}={value!r} must be {'a whole number' if whole else 'a finite number'}")

@@ -1,75 +1,71 @@
-"""Progress on a terminal's stderr; nothing where there is no terminal."""
+"""Progress on a terminal's stderr. Nothing is shown where there is no terminal, or where rich is not installed."""
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
-
-from .train.loop import Epoch
 
 T = TypeVar("T")
 
 
+def _console() -> Any:
+    """rich's console on stderr, or None where nobody would see it."""
+    if not sys.stderr.isatty():
+        return None
+    try:
+        from rich.console import Console
+    except ImportError:
+        return None
+    return Console(stderr=True)
+
+
 @contextmanager
 def busy(text: str, show: bool = True) -> Iterator[None]:
-    """A spinner on a terminal's stderr for a step of unknown length."""
-    if not (show and sys.stderr.isatty()):
+    """A spinner for a step of unknown length."""
+    console = _console() if show else None
+    if console is None:
         yield
         return
-    from rich.console import Console
-
-    with Console(stderr=True).status(text):
+    with console.status(text):
         yield
 
 
-def over_runs(items: Iterable[T], total: int, text: str, jobs: int) -> Iterator[T]:
-    """The items, under a bar on a terminal, above which whoever reads them may print; one run at a time has its own."""
-    if not sys.stderr.isatty() or jobs == 1:
-        yield from items
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(text, total=total)
+def watched(
+    items: Iterable[T], text: str, total: int | None, done: int = 0, size: Callable[[T], int] = lambda item: 1
+) -> Iterator[T]:
+    """Yields the items. A progress bar shows how many are done."""
+    with Bar(after=0) as bar:
         for item in items:
-            bar.advance(task)
+            done += size(item)
+            bar.update(text, done, total)
             yield item
 
 
 class Bar:
-    """A progress bar on a terminal's stderr, for whatever takes longer than two seconds."""
+    """A progress bar for whatever takes longer than `after` seconds; one line for each text."""
 
-    def __init__(self, title: str):
-        self.title, self.start = title, time.monotonic()
+    def __init__(self, show: bool = True, after: float = 2.0):
+        self.console = _console() if show else None
+        self.start, self.after = time.monotonic(), after
         self.bar: Any = None
         self.tasks: dict[str, Any] = {}
 
-    def __call__(self, stage: str, epoch: Epoch) -> None:
-        if not sys.stderr.isatty() or time.monotonic() - self.start < 2:
+    def update(self, text: str, done: int, total: int | None, note: str = "") -> None:
+        if self.console is None or time.monotonic() - self.start < self.after:
             return
         if self.bar is None:
-            from rich.console import Console
             from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-            columns = (
-                TextColumn("{task.description}"),
-                BarColumn(),
-                MofNCompleteColumn(),
-                TimeRemainingColumn(),
-            )
-            self.bar = Progress(
-                *columns, TextColumn("{task.fields[loss]}"), console=Console(stderr=True), transient=True
-            )
+            counts = MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.fields[note]}")
+            columns = TextColumn("{task.description}"), BarColumn(), *counts
+            self.bar = Progress(*columns, console=self.console, transient=True)
             self.bar.start()
-        if stage not in self.tasks:
-            self.tasks[stage] = self.bar.add_task(f"{self.title} {stage}", total=epoch.of, loss="")
-        loss = f"loss {sum(epoch.terms.values()):.4f}"  # its terms, which the log has, would leave the bar no room
-        self.bar.update(self.tasks[stage], completed=epoch.number + 1, loss=loss)
+        if text not in self.tasks:
+            self.tasks[text] = self.bar.add_task(text, total=total, note="")
+        self.bar.update(self.tasks[text], completed=done, note=note)
 
     def __enter__(self) -> Bar:
         return self

@@ -8,7 +8,7 @@ from distpu.methods.nnpu import abspu_risk
 from distpu.train.data import PUData, mean_where
 from distpu.train.loop import Risk
 from distpu.train.run import Run
-from fixture import U_A, P, close, finite_difference, gradient, logits, prior, s
+from fixture import U_A, P, close, finite_difference, gradient, logits, paper, prior, s
 from small import interrupt, small
 
 SIGMA = torch.tensor([0.0, 0.0, 0.0, 0.8, 0.3, 0.1, 0.5, 0.05], dtype=torch.float64)  # only those of U count
@@ -191,4 +191,4 @@ def test_a_target_prior_needs_target_rows(toy):
 
 
 def test_batches_are_stratified_by_default():
-    assert APU().sampling == "stratified" and APU()._recipe().sampling == "stratified"
+    assert paper(APU()).sampling == "stratified" and paper(APU())._recipe().sampling == "stratified"

@@ -7,7 +7,7 @@ from distpu.methods._parts import pn_risks
 from distpu.methods.cvir import CVIR, Inliers, without_highest
 from distpu.train import scoring
 from distpu.train.run import Run
-from fixture import close, finite_difference, gradient, logits, prior, s
+from fixture import close, finite_difference, gradient, logits, paper, prior, s
 from small import small
 
 
@@ -68,14 +68,14 @@ def test_an_epoch_goes_through_all_kept_rows_with_labelled_ones_in_every_batch()
     labels = (torch.arange(1010) < 10).float()
     objective = Inliers(every(labels))
     objective.set_aside(torch.arange(1010.0), labels, 0.4, "prior")
-    recipe = CVIR(batch_size=32)._paired(labels)
+    recipe = paper(CVIR(batch_size=32))._paired(labels)
     batches = torch.stack([*objective.batches(labels, recipe)])
     per_batch = labels[batches].sum(1)
     assert (per_batch == recipe.labelled).all() and recipe.labelled == 3  # not 10 / 3 steps and then an end
     rows = batches[labels[batches] == 0]
     assert len(rows) == len(rows.unique()) and rows.max() < 610 and len(rows) > 600 - len(batches)
     assert batches[labels[batches] == 1].unique().tolist() == list(range(10))
-    assert CVIR(batch_size=32, labelled_share=0.9)._paired(labels).labelled == 10  # there are no more
+    assert paper(CVIR(batch_size=32, labelled_share=0.9))._paired(labels).labelled == 10  # there are no more
 
 
 def watch(monkeypatch, seen):
@@ -117,7 +117,7 @@ def test_all_rows_at_equal_weights_first_then_a_new_ranking_each_epoch(weights, 
 
 
 def test_the_prior_weighs_by_default():
-    assert METHODS["cvir"]().weights == "prior"
+    assert paper(METHODS["cvir"]()).weights == "prior"
 
 
 def test_more_rows_are_predicted_positive_the_higher_the_prior(toy):

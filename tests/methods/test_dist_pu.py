@@ -11,19 +11,19 @@ from distpu.methods.dist_pu import Mixed, WarmUp, entropy_weight, in_place_of_al
 from distpu.methods.upu import upu_risk
 from distpu.train.data import mean_where
 from distpu.train.loop import Recipe
-from fixture import Table, batch_of, close, finite_difference, gradient, logits, prior, s
+from fixture import Table, batch_of, close, finite_difference, gradient, logits, paper, prior, s
 
 ZERO = torch.tensor(0.0)
 
 
 @pytest.mark.parametrize(
-    ("case", "paper", "code"), [("A", 0.3550651238, 0.4438314048), ("B", 0.6568123083, 0.8210153854)]
+    ("case", "printed", "code"), [("A", 0.3550651238, 0.4438314048), ("B", 0.6568123083, 0.8210153854)]
 )
-def test_label_distribution_risk(case, paper, code):
+def test_label_distribution_risk(case, printed, code):
     z = logits(case)
-    close(label_distribution_risk(z.sigmoid(), s, prior), paper, 1e-10)
-    for scale, expected in (("paper", paper), ("code", code)):
-        close(WarmUp(DistPU(scale=scale), prior).risk(z, batch_of(z)), expected, 1e-10)
+    close(label_distribution_risk(z.sigmoid(), s, prior), printed, 1e-10)
+    for scale, expected in (("paper", printed), ("code", code)):
+        close(WarmUp(paper(DistPU(scale=scale)), prior).risk(z, batch_of(z)), expected, 1e-10)
 
 
 @pytest.mark.parametrize("case", ["A", "B"])
@@ -81,14 +81,14 @@ def test_mixup_weights_follow_the_beta_distribution(monkeypatch):
 
 
 def test_entropy_weight_rises_as_in_the_code_or_falls_as_in_the_text():
-    rise = [entropy_weight(DistPU(), torch.tensor(e / 60)).item() for e in (0, 1, 30, 59)]
+    rise = [entropy_weight(paper(DistPU()), torch.tensor(e / 60)).item() for e in (0, 1, 30, 59)]
     close(rise, [0, 1.3707e-06, 0.0011715729, 0.0038952922], 1e-9)
-    fall = [entropy_weight(DistPU(entropy_schedule="fall"), torch.tensor(t)).item() for t in (0.0, 0.5, 1.0)]
+    fall = [entropy_weight(paper(DistPU(entropy_schedule="fall")), torch.tensor(t)).item() for t in (0.0, 0.5, 1.0)]
     close(fall, [0.004, 0.002, 0], 1e-9)
 
 
 def test_learning_rates():
-    mixup_stage = DistPU()._recipe(floor=0.7)
+    mixup_stage = paper(DistPU())._recipe(floor=0.7)
     close([mixup_stage.rate(e) for e in (0, 30, 59)], [5e-5, 4.25e-5, 3.501028e-5], 1e-11)
     warm_up = Recipe(epochs=60, lr=5e-4)
     close([warm_up.rate(e) for e in (0, 30, 59)], [5e-4, 2.5e-4, 5e-4 * (1 + math.cos(math.pi * 59 / 60)) / 2], 1e-12)
@@ -96,11 +96,11 @@ def test_learning_rates():
 
 def test_warm_up_clamps_in_the_entropy_only_unless_told():
     batch = batch_of(3 * logits("A"))
-    raw = WarmUp(DistPU(clamp=2.0), prior)(Table(), batch, ZERO)
-    clamped = WarmUp(DistPU(clamp=2.0, clamp_warm_up=True), prior)(Table(), batch, ZERO)
+    raw = WarmUp(paper(DistPU(clamp=2.0)), prior)(Table(), batch, ZERO)
+    clamped = WarmUp(paper(DistPU(clamp=2.0, clamp_warm_up=True)), prior)(Table(), batch, ZERO)
     z = batch.x[:, 0]
-    close(raw["lab"], WarmUp(DistPU(), prior).risk(z, batch_of(z)), 1e-6)
-    close(clamped["lab"], WarmUp(DistPU(), prior).risk(z.clamp(-2, 2), batch_of(z)), 1e-6)
+    close(raw["lab"], WarmUp(paper(DistPU()), prior).risk(z, batch_of(z)), 1e-6)
+    close(clamped["lab"], WarmUp(paper(DistPU()), prior).risk(z.clamp(-2, 2), batch_of(z)), 1e-6)
     close(raw["entropy"], 2e-3 * mean_where(binary_entropy(z.clamp(-2, 2)), s == 0), 1e-8)
 
 
@@ -113,7 +113,7 @@ def test_the_mixup_stage_uses_stored_labels_and_stores_what_it_saw(monkeypatch):
 
     monkeypatch.setattr("distpu.methods.dist_pu.mixup", spy)
     batch = batch_of(logits("A"))
-    objective = Mixed(DistPU(), prior, Memory(torch.full((8,), 0.25)))
+    objective = Mixed(paper(DistPU()), prior, Memory(torch.full((8,), 0.25)))
     terms = objective(Table(), batch, torch.tensor(0.5))
     close(seen["y"], [1.0] * 3 + [0.25] * 5)  # labelled rows 1, the others what was stored
     assert seen["alpha"] == 6.0 and seen["fold"] is False
@@ -129,7 +129,7 @@ def test_the_texts_reading_of_the_targets(monkeypatch):
     seen = {}
     monkeypatch.setattr("distpu.methods.dist_pu.mixup", lambda x, y, *_: (x, seen.setdefault("y", y)))
     batch = batch_of(logits("A"))
-    objective = Mixed(DistPU(targets="current", labelled_target="score"), prior, Memory(torch.zeros(8)))
+    objective = Mixed(paper(DistPU(targets="current", labelled_target="score")), prior, Memory(torch.zeros(8)))
     objective(Table(), batch, ZERO)
     close(seen["y"], batch.x[:, 0].sigmoid(), 1e-6)
     assert not seen["y"].requires_grad
@@ -137,7 +137,7 @@ def test_the_texts_reading_of_the_targets(monkeypatch):
 
 def test_no_gradient_outside_the_clamp():
     model = Table(100.0)
-    terms = Mixed(DistPU(mixup=0.0, mixed_entropy=0.0), prior, Memory(torch.zeros(8)))(
+    terms = Mixed(paper(DistPU(mixup=0.0, mixed_entropy=0.0)), prior, Memory(torch.zeros(8)))(
         model, batch_of(logits("B")), ZERO
     )
     assert gradient(sum(terms.values()), model.weight) == 0
@@ -152,12 +152,12 @@ def test_the_mixed_pass_comes_before_the_clean_one(monkeypatch):
             order.append("mixed" if x.max() > 50 else "clean")
             return super().forward(x)
 
-    Mixed(DistPU(), prior, Memory(torch.zeros(8)))(Watched(), batch_of(logits("A")), ZERO)
+    Mixed(paper(DistPU()), prior, Memory(torch.zeros(8)))(Watched(), batch_of(logits("A")), ZERO)
     assert order == ["mixed", "clean"]
 
 
 def test_published_settings_are_the_defaults():
-    d = DistPU()
+    d = paper(DistPU())
     assert (d.warm_up_epochs, d.epochs, d.batch_size) == (60, 60, 256)
     assert (d.warm_up_lr, d.lr, d.lr_floor) == (5e-4, 5e-5, 0.7)
     assert (d.warm_up_weight_decay, d.weight_decay) == (5e-3, 1e-3)
@@ -179,7 +179,9 @@ def test_the_pseudo_labels_start_as_the_warmed_up_scores(toy, monkeypatch):
 def test_without_alignment_the_base_is_the_naive_loss():
     z = logits("A")
     drawn = torch.tensor([1, 1, 1, 0, 0, 0, -1, -1])
-    close(WarmUp(DistPU(alignment=False), prior, drawn).risk(z, batch_of(z)), 0.7027808260, 1e-10)  # the naive fixture
+    close(
+        WarmUp(paper(DistPU(alignment=False)), prior, drawn).risk(z, batch_of(z)), 0.7027808260, 1e-10
+    )  # the naive fixture
 
     many = torch.tensor([0.0] * 40 + [1.0] * 10)
     label = in_place_of_alignment(many)
@@ -191,7 +193,7 @@ def test_without_alignment_the_rows_may_be_drawn_from_each_batch(monkeypatch):
     z = logits("A")
     drawn = torch.tensor([1.0] * 3 + [0.0, -1, 0, 0, -1])
     monkeypatch.setattr("distpu.methods.dist_pu.drawn_in_batch", lambda s: drawn)
-    risk = WarmUp(DistPU(alignment=False, base="batch"), prior).risk(z, batch_of(z))
+    risk = WarmUp(paper(DistPU(alignment=False, base="batch")), prior).risk(z, batch_of(z))
     close(risk, torch.stack(pn_risks(z, drawn)).sum(), 1e-12)
 
 
@@ -216,8 +218,8 @@ def test_the_ablations_switches():
             return super().forward(x)
 
     for of, names in (
-        (DistPU(mixup=0.0, mixed_entropy=0.0), {"lab", "entropy"}),
-        (DistPU(mixed_entropy=0.0), {"lab", "entropy", "mixup", "mixed_entropy"}),
+        (paper(DistPU(mixup=0.0, mixed_entropy=0.0)), {"lab", "entropy"}),
+        (paper(DistPU(mixed_entropy=0.0)), {"lab", "entropy", "mixup", "mixed_entropy"}),
     ):
         passes.clear()
         assert set(Mixed(of, prior, Memory(torch.full((8,), 0.5)))(Counts(), batch, ZERO)) == names

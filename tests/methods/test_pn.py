@@ -1,7 +1,7 @@
 import numpy as np
 import torch
 
-from distpu import METHODS, PUClassifier
+from distpu import METHODS, PUEstimator
 from distpu.methods.pn import PN
 from distpu.train.loop import Risk
 from fixture import close, gradient
@@ -9,7 +9,7 @@ from small import small
 
 
 def test_it_says_that_it_is_no_pu_method():
-    assert PN.supervised and not PN.needs_prior and not PUClassifier.supervised
+    assert PN.supervised and not PN.needs_prior and not PUEstimator.supervised
     assert [name for name, cls in METHODS.items() if cls.supervised] == ["pn"]
     assert "no PU method" in PN.__doc__ and "y is taken as the truth" in PN.__doc__
 

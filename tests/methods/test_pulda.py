@@ -8,7 +8,7 @@ from distpu.methods._parts import Memory, mixup
 from distpu.methods.pulda import PULDA, Aligned, Mixed, MovingMean, inside_above, inside_below, smooth_distance
 from distpu.train.data import mean_where
 from distpu.train.sampling import paired
-from fixture import P, Table, batch_of, close, finite_difference, gradient, logits, prior, s
+from fixture import P, Table, batch_of, close, finite_difference, gradient, logits, paper, prior, s
 
 ZERO = torch.tensor(0.0)
 SECOND = torch.tensor([*P, 2.0, 0.0, -2.0], dtype=torch.float64, requires_grad=True)
@@ -16,7 +16,7 @@ SECOND_S = torch.tensor([1.0] * 3 + [0.0] * 3)
 
 
 def aligned(**settings):
-    return Aligned(PULDA(**settings), prior).double()
+    return Aligned(paper(PULDA(**settings)), prior).double()
 
 
 def test_the_parts_of_both_risks():
@@ -133,7 +133,7 @@ def test_the_mixup_stage_uses_stored_labels_and_stores_what_it_saw(monkeypatch):
             return super().forward(x)
 
     batch = batch_of(logits("A"))
-    objective = Mixed(PULDA(), prior, Memory(torch.full((8,), 0.25)))
+    objective = Mixed(paper(PULDA()), prior, Memory(torch.full((8,), 0.25)))
     terms = objective(Watched(), batch, ZERO)
     close(seen["y"], [1.0] * 3 + [0.25] * 5)  # labelled rows 1, the others what was stored
     assert seen["alpha"] == 11.0 and order == ["mixed", "clean"]
@@ -145,14 +145,14 @@ def test_the_mixup_stage_uses_stored_labels_and_stores_what_it_saw(monkeypatch):
 
 def test_logits_are_clamped_with_mixup_and_not_in_the_warm_up():
     model, batch = Table(100.0), batch_of(logits("B"))
-    mixed = Mixed(PULDA(mixup=0.0), prior, Memory(torch.zeros(8)))(model, batch, ZERO)
+    mixed = Mixed(paper(PULDA(mixup=0.0)), prior, Memory(torch.zeros(8)))(model, batch, ZERO)
     assert gradient(sum(mixed.values()), model.weight) == 0
-    warm_up = Aligned(PULDA(), prior)(Table(10.0), batch, ZERO)
+    warm_up = Aligned(paper(PULDA()), prior)(Table(10.0), batch, ZERO)
     close(sum(warm_up.values()), sum(aligned().risks(10 * logits("B"), s).values()), 1e-5)
 
 
 def test_published_settings_are_the_defaults():
-    d = PULDA()
+    d = paper(PULDA())
     assert (d.warm_up_epochs, d.epochs, d.batch_size, d.labelled, d.sampling) == (60, 60, 144, 16, "paired")
     assert (d.warm_up_lr, d.lr, d.lr_floor, d.warm_up_weight_decay, d.weight_decay) == (1e-4, 1e-3, 0.7, 5e-4, 1e-4)
     assert (d.temperature, d.margin_temperature, d.margin, d.keep, d.margin_keep) == (3.5, 1.0, 0.6, 0.85, 0.5)

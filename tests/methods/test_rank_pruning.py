@@ -16,7 +16,7 @@ from distpu.methods.rank_pruning import (
 )
 from distpu.train import scoring
 from distpu.train.run import Run
-from fixture import close, finite_difference, gradient, logits
+from fixture import close, finite_difference, gradient, logits, paper
 from fixture import s as fixture_s
 from small import small
 
@@ -212,6 +212,6 @@ def test_few_labelled_rows_make_fewer_folds_and_one_is_too_few(toy):
 
 
 def test_defaults():
-    d = METHODS["rank-pruning"]()
+    d = paper(METHODS["rank-pruning"]())
     assert (d.prune_by, d.folds, d.least_left, d.needs_prior) == ("confident-counts", 3, 10, False)
     assert d.fold_epochs < d.epochs

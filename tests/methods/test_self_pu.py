@@ -21,7 +21,7 @@ from distpu.methods.self_pu import (
 )
 from distpu.train.data import Batch, PUData
 from distpu.train.run import Run
-from fixture import close, finite_difference, gradient, logits, prior, s
+from fixture import close, finite_difference, gradient, logits, paper, prior, s
 from small import small
 
 
@@ -44,7 +44,7 @@ def data_of(n_labelled=10, n=200, extra=None):
 
 def objective_of(of=None, data=None, thetas=(0.8, 0.5)):
     students = nn.ModuleDict({str(k + 1): Line(theta, torch.float32) for k, theta in enumerate(thetas)})
-    return SelfPaced(of or SelfPU(), students, data or data_of()), students
+    return SelfPaced(of or paper(SelfPU()), students, data or data_of()), students
 
 
 # ---- trusted rows
@@ -59,16 +59,16 @@ def objective_of(of=None, data=None, thetas=(0.8, 0.5)):
     ],
 )
 def test_how_many_rows_are_trusted(n_unlabelled, first, second):
-    d = SelfPU(epochs=200)
+    d = paper(SelfPU(epochs=200))
     chosen = [e / d.epochs for e in range(*d._self_paced())]
     assert tuple(trusted_size(n_unlabelled, t, d.trusted_1) for t in chosen) == first
     assert tuple(trusted_size(n_unlabelled, t, d.trusted_2) for t in chosen) == second
 
 
 def test_the_schedule_is_the_papers_at_200_epochs_and_scales():
-    assert SelfPU(epochs=200)._self_paced() == (10, 50, 10)
-    assert SelfPU()._self_paced() == (3, 15, 3)
-    assert SelfPU(epochs=1)._self_paced() == (0, 1, 1)
+    assert paper(SelfPU(epochs=200))._self_paced() == (10, 50, 10)
+    assert paper(SelfPU())._self_paced() == (3, 15, 3)
+    assert paper(SelfPU(epochs=1))._self_paced() == (0, 1, 1)
 
 
 def test_the_surest_unlabelled_rows_are_trusted_by_rank_and_never_a_labelled_one():
@@ -106,7 +106,7 @@ def passes(objective, recipe):
 
 def test_first_the_trusted_rows_of_both_students_then_the_rest():
     objective, _ = objective_of()
-    recipe = SelfPU(batch_size=20)._recipe()
+    recipe = paper(SelfPU(batch_size=20))._recipe()
     assert [key for key, _ in passes(objective, recipe)] == [(0, False), (1, False)]  # nothing is trusted yet
     objective.trust(0.2)
     seen = passes(objective, recipe)
@@ -130,7 +130,7 @@ def test_on_trusted_rows_the_students_own_prediction_is_the_target_with_gradient
     close(terms["trusted"], binary_entropy(z).mean(), 1e-6)
     close(gradient(terms["trusted"], students["1"].theta), gradient(binary_entropy(z).mean(), z) @ z / 0.8, 1e-5)
     assert terms["nnpu"] == terms["distillation"] == terms["teacher"] == 0
-    objective.of = SelfPU(trusted_loss="label")
+    objective.of = paper(SelfPU(trusted_loss="label"))
     terms = objective(students, objective.data[rows], torch.tensor(0.1))
     close(terms["trusted"], bce(z, (objective.trusted[0, rows] == 1).float()), 1e-6)
 
@@ -164,7 +164,7 @@ def test_a_teacher_keeps_no_more_of_itself_than_its_decay():
 
 
 def test_weight_of_the_teachers_term():
-    d = SelfPU(epochs=200)
+    d = paper(SelfPU(epochs=200))
     weights = [consistency_weight(d, torch.tensor(e / 200, dtype=torch.float64)) for e in (50, 199)]
     close(torch.stack(weights), [0.0032912995, 0.0566137124], 1e-10)
 
@@ -183,12 +183,12 @@ def test_a_teacher_teaches():
             students["1"].theta.add_(0.5)
         term = objective(students, batch, t)["teacher"]
         apart = (1.3 * batch.x).sigmoid() - (0.8 * batch.x).sigmoid()
-        close(term, consistency_weight(SelfPU(), t) * apart.square().mean(), 1e-8)
+        close(term, consistency_weight(paper(SelfPU()), t) * apart.square().mean(), 1e-8)
         assert term > 0 and gradient(term, students["1"].theta) > 0  # back to the teacher
 
 
 def test_a_teacher_starts_as_its_student_and_follows_after_either_pass():
-    of = SelfPU(epochs=8)
+    of = paper(SelfPU(epochs=8))
     objective, students = objective_of(of)
     recipe, seen = of._recipe(batch_size=500), []
     objective.trust(0.2)
@@ -327,7 +327,7 @@ def test_the_virtual_step_leaves_the_network_as_it_was():
 def test_only_the_self_paced_epochs_are_calibrated():
     torch.manual_seed(0)
     clean = {"clean_positives": torch.randn(4, 1) + 1, "clean_negatives": torch.randn(3, 1) - 1}
-    of = SelfPU(epochs=20)
+    of = paper(SelfPU(epochs=20))
     objective, students = objective_of(of, data_of(extra=clean))
     seen = []
     for _ in range(8):
@@ -389,7 +389,7 @@ def test_teacher_1_of_the_last_epoch_predicts(toy, made):
     objective = made[0]
     assert fitted.model_ is objective.teachers[0].net
     assert int(objective.epoch) == 8 and (objective.trusted != 0).any(1).all()
-    assert float(objective.teachers[0].steps) == 2 * (8 - SelfPU(epochs=8)._self_paced()[1])
+    assert float(objective.teachers[0].steps) == 2 * (8 - paper(SelfPU(epochs=8))._self_paced()[1])
     student = dict(objective.students[0].named_parameters())
     assert not all(torch.equal(p, student[name]) for name, p in fitted.model_.named_parameters())
 
@@ -399,7 +399,7 @@ def test_the_better_teacher_is_the_one_of_less_risk_on_the_training_rows(thetas,
     x, labels = torch.tensor([[2.0], [1.0], [1.0], [-1.0]]), torch.tensor([1.0, 1.0, 0.0, 0.0])
     data = PUData(x, labels, 0.5, {})
     for predicts, number in (("first", 0), ("better", better)):
-        objective, students = objective_of(SelfPU(predicts=predicts), data, thetas)
+        objective, students = objective_of(paper(SelfPU(predicts=predicts)), data, thetas)
         assert objective.scorer(students) is objective.teachers[number].net
     for k, theta in enumerate(thetas):
         positive, negative = pu_risks(theta * x.flatten(), labels, 0.5)
@@ -442,7 +442,7 @@ def test_few_rows_and_no_trusted_ones(toy):
 
 
 def test_published_settings_are_the_defaults():
-    d = SelfPU()
+    d = paper(SelfPU())
     assert (d.trusted_1, d.trusted_2, d.trusted_loss, d.gate, d.sampling) == (0.4, 0.6, "entropy", 0.1, "stratified")
     assert (d.consistency, d.ramp_start, d.ramp_length, d.ramp_sharpness, d.decay) == (0.3, 0.15, 2.0, 5.0, 0.999)
     assert (d.virtual_step, d.calibrated_share, d.least_weight) == (1e-3, 1 / 16, 1e-10)

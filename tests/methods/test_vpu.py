@@ -8,7 +8,7 @@ from distpu.methods.vpu import VPU, Variational, consistency, variational_risk
 from distpu.train import scoring
 from distpu.train.data import PUData
 from distpu.train.run import Run
-from fixture import U_A, P, close, finite_difference, gradient, logits, s
+from fixture import U_A, P, close, finite_difference, gradient, logits, paper, s
 from small import small
 
 
@@ -82,7 +82,7 @@ def objective(held=(), **settings):
     data = PUData(torch.tensor(P + U_A)[:, None], s, float("nan"))
     mask = torch.zeros(8, dtype=torch.bool)
     mask[list(held)] = True
-    return data, Variational(VPU(**settings), data, mask, Table())
+    return data, Variational(paper(VPU(**settings)), data, mask, Table())
 
 
 def test_a_step(monkeypatch):
@@ -126,7 +126,7 @@ def test_adam_has_the_papers_momenta(toy, monkeypatch):
 
 @pytest.mark.parametrize("sampling", ["mixed", "stratified", "paired"])
 def test_an_epoch_has_at_most_so_many_steps_and_no_row_that_is_held_out(sampling):
-    recipe = VPU(batch_size=2, sampling=sampling)._recipe()
+    recipe = paper(VPU(batch_size=2, sampling=sampling))._recipe()
     _, variational = objective(held=(0, 4), steps=2)
     batches = [*variational.batches(s, recipe)]
     assert len(batches) == 2 and all(len(b) == 2 for b in batches)
@@ -144,7 +144,7 @@ def test_the_posterior_of_the_unlabelled_rows_is_where_the_risk_is_least():
 
     def slope(population):
         data = PUData(x, t, float("nan"))
-        variational = Variational(VPU(population=population), data, torch.zeros(104, dtype=torch.bool), Table())
+        variational = Variational(paper(VPU(population=population)), data, torch.zeros(104, dtype=torch.bool), Table())
         z = of(0.75, 1 / 6)
         rows = data.x[variational.learnt].long().flatten(), variational.positives.long().flatten()
         return gradient(variational_risk(z[rows[0]], z[rows[1]]), z)
@@ -177,18 +177,18 @@ def test_the_epoch_with_the_least_held_out_risk_is_kept():
 def test_rows_held_out(toy):
     rows, labels, _ = toy
     data = PUData(torch.from_numpy(rows), torch.from_numpy(labels).float(), float("nan"))
-    held = VPU()._held_out(data)
+    held = paper(VPU())._held_out(data)
     assert (held.sum(), (held & (data.s == 1)).sum()) == (30, 3)
-    assert not VPU(held_out=0.0)._held_out(data).any()
+    assert not paper(VPU(held_out=0.0))._held_out(data).any()
     one = PUData(data.x, (torch.arange(300) == 5).float(), float("nan"))
-    assert not VPU()._held_out(one).any()  # the only labelled row is learnt from
+    assert not paper(VPU())._held_out(one).any()  # the only labelled row is learnt from
 
 
 def test_a_copy_of_a_labelled_row_is_held_out_with_it(toy):
     rows, labels, _ = toy
     copies = rows[labels == 1]
     x, t = np.concatenate([rows, copies]), np.concatenate([labels, np.zeros(len(copies))])
-    held = VPU(held_out=0.5)._held_out(PUData(torch.from_numpy(x), torch.from_numpy(t).float(), float("nan")))
+    held = paper(VPU(held_out=0.5))._held_out(PUData(torch.from_numpy(x), torch.from_numpy(t).float(), float("nan")))
     assert torch.equal(held[:300][t[:300] == 1], held[300:])
 
 

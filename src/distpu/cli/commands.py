@@ -17,12 +17,13 @@ from typing import Any
 import numpy as np
 
 from .. import datasets
-from ..estimator import load
 from ..files import checkpoint
 from ..files.folder import log_lines
 from ..methods import METHODS
 from ..metrics import METRICS
-from ..progress import over_runs
+from ..params import near, paper_value
+from ..progress import watched
+from ..saved import load
 from ..study import experiment as experiments
 from ..study import runs as bench
 from ..study import tables
@@ -56,15 +57,14 @@ def fit_named(
     again = " (finished before, not trained again)" if before else ""
     print(f"run folder: {folder}{again}")
     _say_settings(method, chosen)
-    if method in METHODS:
-        print(f"score the test rows:  distpu predict {folder} {name}")
+    print(f"score the test rows:  distpu predict {folder} {name}")
 
 
 def check_file(path: str) -> None:
     """A path that is not there may be a misspelt file or a misspelt data set."""
     if not Path(path).expanduser().exists() and not Path(path).suffix:
-        near = bench.near(path.lower(), datasets.NAMES)
-        raise ValueError(f"{path!r} is neither a file nor a data set{near} (distpu data lists the data sets)")
+        hint = near(path.lower(), datasets.NAMES)
+        raise ValueError(f"{path!r} is neither a file nor a data set{hint} (distpu data lists the data sets)")
 
 
 def _say_settings(method: str, settings: dict[str, Any]) -> None:
@@ -83,9 +83,6 @@ def fit_file(
     settings: dict[str, Any],
 ) -> None:
     bench.make(method, settings)
-    if method not in METHODS:
-        raise ValueError(f"{method} wraps a scikit-learn model, which has no safe file; use it from Python, or one of "
-                         f"{', '.join(METHODS)}")  # fmt: skip
     bench.settings_for(method, "", 0, preset)
     X, y, label = _read_own(path, label)
     chosen = bench.settings_for(method, "", len(y), preset)
@@ -136,8 +133,8 @@ def _positive_value(y: np.ndarray, label: str, text: Any) -> Any:
         spelt = {str(text), str(text).capitalize()}  # --positive true stands for True
         same = [v for v in values if v == text or str(v) in spelt or (isinstance(v, float) and f"{v:g}" in spelt)]
         if not same:
-            near = bench.near(str(text), map(str, values))
-            raise ValueError(f"--positive {text} is not in column {label!r}, which holds {shown or 'nothing'}{near}")
+            hint = near(text, values)
+            raise ValueError(f"--positive {text} is not in column {label!r}, which holds {shown or 'nothing'}{hint}")
         return same[0]
     if 1 < len(values) < 10 and values not in ([0, 1], [-1, 1]):  # False is 0, True is 1
         options = " or ".join(f"--positive {value}" for value in values[:2])
@@ -237,7 +234,7 @@ def compare(
     preset: str,
     jobs: int | None,
 ) -> None:
-    chosen = list(bench.ALL) if methods == "all" else list(dict.fromkeys(m.strip() for m in methods.split(",")))
+    chosen = list(METHODS) if methods == "all" else list(dict.fromkeys(m.strip() for m in methods.split(",")))
     for method in chosen:
         bench.make(method, {})
     data = datasets.load(name, root)  # fetched once, before several processes want it
@@ -251,7 +248,7 @@ def compare(
     groups: dict[str, list[bench.Result]] = {method: [] for method in chosen}
     failed: list[str] = []
     with closing(bench.compare(tasks, jobs)) as ended:
-        for number, (task, result) in enumerate(over_runs(ended, len(tasks), "comparing", jobs), 1):
+        for number, (task, result) in enumerate(watched(ended, "comparing", len(tasks)) if jobs > 1 else ended, 1):
             what = result if isinstance(result, str) else f"accuracy {100 * result['accuracy']:.2f} %"
             print(f"{number}/{len(tasks)} {task.method} seed {task.seed}: {what}", file=sys.stderr)
             if isinstance(result, str):
@@ -374,8 +371,7 @@ def methods(name: str | None) -> None:
     if name is not None:
         return _method(name)
     rows = [
-        (key, "needed" if cls.needs_prior else "no", f"{_first_line(cls)}\n{cls.paper}")
-        for key, cls in bench.ALL.items()
+        (key, "needed" if cls.needs_prior else "no", f"{_first_line(cls)}\n{cls.paper}") for key, cls in METHODS.items()
     ]
     _print_table(["name", "prior", "what it is"], rows)
     print("\na method's equations and settings:  distpu methods NAME")
@@ -396,10 +392,9 @@ def _method(name: str) -> None:
         rules = [text.format(f.metadata[key]) for key, text in words.items() if key in f.metadata]
         rules += [", ".join(map(str, f.metadata.get("one_of", ())))]
         rule = " and ".join(filter(None, rules))
-        rows.append((f.name, str(f.default), f.metadata["help"] + (f"  ({rule})" if rule else "")))
+        rows.append((f.name, str(paper_value(f)), f.metadata["help"] + (f"  ({rule})" if rule else "")))
     _print_table(["setting", "default", "what it is"], rows)
-    if name in METHODS:
-        print(f"\ndistpu fit table.csv --label COLUMN --method {name} --set epochs=20")
+    print(f"\ndistpu fit table.csv --label COLUMN --method {name}")
 
 
 def data(root: Path | None) -> None:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..progress import watched
 from .damaged import one_line
-from .download import watched
 from .known import COUNTS, PEOPLE, TEST_SLICES
 
 if TYPE_CHECKING:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import http.client
 import os
-import sys
 import tarfile
 import time
-from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
+
+from ..progress import watched
 
 PAUSES = (1, 2, 4)  # seconds before each further try of a broken transfer
 
@@ -84,21 +84,6 @@ def _transfer(url: str, part: Path) -> None:
                 out.write(block)
     if total and part.stat().st_size < total:  # http.client ends quietly when the other side closes early
         raise ConnectionError(f"it broke off after {part.stat().st_size} of {total} bytes")
-
-
-def watched(items: Iterable, text: str, total: int | None, done: int = 0, size=lambda item: 1) -> Iterator:
-    """Pass the items on; when a person is watching, show how far they have come."""
-    if not sys.stderr.isatty():
-        yield from items
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(text, total=total, completed=done)
-        for item in items:
-            yield item
-            bar.advance(task, size(item))
 
 
 def reason(error: Exception) -> str:

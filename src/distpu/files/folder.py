@@ -67,7 +67,7 @@ def _differences(old: Row, new: Row) -> list[str]:
         return ", ".join(f"{k}={b.get(k)!r} (there: {a.get(k)!r})" for k in keys if a.get(k) != b.get(k))
 
     a, b = ({"method": config["method"], **config["params"]} for config in (old, new))
-    params = pairs(a, b, [k for k in sorted(a | b) if k not in ("device", "progress")])
+    params = pairs(a, b, [k for k in sorted(a | b) if k not in ("device", "progress", "preset")])
     a, b = old["data"], new["data"]
     data = pairs(a, b, ("dataset", "rows", "shape", "labelled", "scenario"))
     if not data and a != b:  # what is left are checksums, which tell a reader nothing

@@ -1,9 +1,11 @@
 """The methods, by name. A new one is a file here, a test, and a line in this dict."""
 
-from ..estimator import PUClassifier
+from ..estimator import PUEstimator
 from .apu import APU
+from .bagging_pu import BaggingPU
 from .cvir import CVIR
 from .dist_pu import DistPU
+from .elkan_noto import ElkanNoto
 from .imb_pu import ImbPU
 from .lbe import LBE
 from .naive import Naive
@@ -15,10 +17,11 @@ from .pusb import PUSB
 from .rank_pruning import RankPruning
 from .self_pu import SelfPU
 from .tedn import TEDn
+from .two_step import TwoStep
 from .upu import UPU
 from .vpu import VPU
 
-METHODS: dict[str, type[PUClassifier]] = {
+METHODS: dict[str, type[PUEstimator]] = {
     "dist-pu": DistPU,
     "nnpu": NNPU,
     "upu": UPU,
@@ -35,4 +38,7 @@ METHODS: dict[str, type[PUClassifier]] = {
     "lbe": LBE,
     "pulda": PULDA,
     "self-pu": SelfPU,
+    "elkan-noto": ElkanNoto,
+    "bagging-pu": BaggingPU,
+    "two-step": TwoStep,
 }

@@ -32,12 +32,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ..estimator import PUClassifier, param
+from ..params import param, tuned
 from ..train.data import Batch, mean_where
 from ..train.loop import Objective, Risk
 from ..train.run import Run
 from ..train.sampling import SAMPLINGS
 from ..train.scoring import logits
+from ._network import NetworkMethod
 from ._parts import LOSSES, Memory
 from .nnpu import abspu_risk
 
@@ -78,7 +79,7 @@ def purr_risk(z: Tensor, s: Tensor, z_target: Tensor | None, shift: Shift) -> Te
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class APU(PUClassifier):
+class APU(NetworkMethod):
     """Labelled positives may come from elsewhere than the rows to be classified: only the negatives are shared."""
 
     name = "apu"
@@ -91,12 +92,12 @@ class APU(PUClassifier):
     target_prior: float | None = param(None, "share of positives among the target rows; None: as `prior`",
                                        above=0, below=1)  # fmt: skip
     loss: str = param("sigmoid", "surrogate l(z) of step 2; step 1 has the logistic one", one_of=tuple(LOSSES))
-    posterior_epochs: int = param(30, "passes over the rows in step 1", least=1)
-    epochs: int = param(60, "passes over the rows in step 2", least=1)
-    sampling: str = param("stratified", "labelled rows per batch: left to chance, or evenly spread",
+    posterior_epochs: int = tuned(30, "passes over the rows in step 1", least=1)
+    epochs: int = tuned(60, "passes over the rows in step 2", least=1)
+    sampling: str = tuned("stratified", "labelled rows per batch: left to chance, or evenly spread",
                           one_of=tuple(SAMPLINGS))  # fmt: skip
 
-    def fit(self, X: Any, y: Any, *, target_unlabelled: Any = None, folder: str | Path | None = None) -> PUClassifier:
+    def fit(self, X: Any, y: Any, *, target_unlabelled: Any = None, folder: str | Path | None = None) -> NetworkMethod:
         """Learn from PU labels; with `target_unlabelled`, unlabelled rows of another population, for that one."""
         if target_unlabelled is None and self.target_prior is not None:
             raise ValueError(

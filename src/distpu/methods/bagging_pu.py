@@ -26,7 +26,11 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import _safe_indexing as take
 
 from ..params import param
-from ._wrapper import Wrapper, cut_at, log_odds, scores
+from ..prior.scores import FOLDS
+from ..threshold import cut_at
+from ._wrapper import Wrapper, log_odds, scores
+
+BAGS = 20  # for a prior from this method's own scores: enough that a mean of trees has many values
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -36,6 +40,8 @@ class BaggingPU(Wrapper):
     name = "bagging-pu"
     paper = "Mordelet and Vert, A bagging SVM to learn from positive and unlabeled examples, PRL 2014"
     needs_prior = True
+    also_fitted = ("scale_",)
+    kept = ("oob_decision_function_",)
 
     n_estimators: int = param(100, "draws from the unlabelled rows, and classifiers", least=1)
     max_samples: Any = param(
@@ -52,24 +58,34 @@ class BaggingPU(Wrapper):
         for _ in range(self.n_estimators):
             drawn = random.choice(U, size)
             rows = np.concatenate([P, drawn])
-            self.estimators_.append(self._fitted(X, rows, s[rows], random))
+            self.estimators_.append(self._fit_one(X, rows, s[rows], random, self.n_estimators))
             out = np.setdiff1d(U, drawn)
             if len(out):
                 total[out] += scores(self.estimators_[-1], take(X, out))
                 times[out] += 1
         oob = np.divide(total, times, out=np.full(len(s), np.nan), where=times > 0)
-        self.prior_ = self._estimated_prior(X, s, random) if self.prior == "auto" else float(self.prior)
+        self.prior_ = self._prior_from(X, s, random)
         known = oob[times > 0]
         if not len(known):  # one draw of a handful of rows
             known = np.mean([scores(model, take(X, U)) for model in self.estimators_], axis=0)
         z = log_odds(known, self.estimators_)
         self.scale_ = 1.0 if hasattr(self.estimators_[0], "predict_proba") else float(z.std()) or 1.0
-        self.cut_ = cut_at(z, self.prior_)
+        self.threshold_ = cut_at(z, self.prior_)
         self.oob_decision_function_ = self._decide(oob)  # NaN for labelled rows, which are in every bag
 
     def _decide(self, score: np.ndarray) -> np.ndarray:
         """logit f - logit cut; of decision values, which have no scale, in standard deviations."""
-        return (log_odds(score, self.estimators_) - self.cut_) / self.scale_
+        return (log_odds(score, self.estimators_) - self.threshold_) / self.scale_
+
+    def _held_out_scores(self, X: Any, s: np.ndarray, random: np.random.RandomState) -> np.ndarray:
+        """Means over some bags for each fold: one tree alone says 0 or 1, and the prior would come out as 1."""
+        fold, score = self._folds(X, s, FOLDS, random), np.zeros(len(s))
+        for i in range(fold.max() + 1):
+            out, P, U = (np.flatnonzero(which) for which in (fold == i, (fold != i) & (s == 1), (fold != i) & (s == 0)))
+            for _ in range(BAGS):
+                rows = np.concatenate([P, random.choice(U, self._bag_size(len(P), len(U)))])
+                score[out] += scores(self._fit_one(X, rows, s[rows], random, BAGS * FOLDS), take(X, out)) / BAGS
+        return score
 
     def _bag_size(self, n_p: int, n_u: int) -> int:
         if self.max_samples is None:

@@ -21,12 +21,13 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor, nn
 
-from ..estimator import PUClassifier, param
+from ..params import param, tuned
 from ..train.data import Batch
 from ..train.loop import Objective, Recipe
 from ..train.run import Run
 from ..train.sampling import SAMPLINGS
 from ..train.scoring import logits
+from ._network import NetworkMethod
 from ._parts import pn_risks
 
 
@@ -67,7 +68,7 @@ class Inliers(Objective):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class CVIR(PUClassifier):
+class CVIR(NetworkMethod):
     """Each epoch the unlabelled rows that look most positive are set aside, as many as there are positives."""
 
     name = "cvir"
@@ -76,9 +77,9 @@ class CVIR(PUClassifier):
         "fashion-mnist": dict(warm_up_epochs=3, epochs=6, sampling="stratified", weights="half")
     }  # searched on held-out PU rows (LOG.md)
 
-    warm_up_epochs: int = param(3, "epochs of P against all of U before the first ranking", least=1)
-    weights: str = param("prior", "w: 'prior', or 'half' as in the paper", one_of=("prior", "half"))
-    sampling: str = param("paired", "'paired': labelled rows in every batch, over and over", one_of=tuple(SAMPLINGS))
+    warm_up_epochs: int = tuned(3, "epochs of P against all of U before the first ranking", least=1)
+    weights: str = tuned("prior", "w: 'prior', or 'half' as in the paper", one_of=("prior", "half"))
+    sampling: str = tuned("paired", "'paired': labelled rows in every batch, over and over", one_of=tuple(SAMPLINGS))
     labelled_share: float = param(
         0.1, "share of labelled rows in a 'paired' batch; all, if they are fewer", above=0, below=1
     )

@@ -24,11 +24,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits as bce
 
-from ..estimator import PUClassifier, param
+from ..params import param, tuned
 from ..train.data import Batch, mean_where
 from ..train.loop import Objective
 from ..train.run import Run
 from ..train.scoring import logits
+from ._network import NetworkMethod
 from ._parts import Memory, binary_entropy, drawn_in_batch, mixup, pn_risks, random_negatives
 
 
@@ -39,7 +40,7 @@ def label_distribution_risk(p: Tensor, s: Tensor, prior: float) -> Tensor:
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class DistPU(PUClassifier):
+class DistPU(NetworkMethod):
     """Label distribution alignment with entropy minimisation and Mixup. Defaults: the settings for CIFAR-10."""
 
     name = "dist-pu"
@@ -57,13 +58,13 @@ class DistPU(PUClassifier):
     }  # fmt: skip
 
     # stages and optimiser
-    warm_up_epochs: int = param(60, "epochs without Mixup; the text says 'several'", least=0)
-    epochs: int = param(60, "epochs with Mixup", least=0)
-    warm_up_lr: float = param(5e-4, "learning rate of the warm-up", above=0)
-    lr: float = param(5e-5, "learning rate with Mixup; the text gives 5e-4 for all", above=0)
+    warm_up_epochs: int = tuned(60, "epochs without Mixup; the text says 'several'", least=0)
+    epochs: int = tuned(60, "epochs with Mixup", least=0)
+    warm_up_lr: float = tuned(5e-4, "learning rate of the warm-up", above=0)
+    lr: float = tuned(5e-5, "learning rate with Mixup; the text gives 5e-4 for all", above=0)
     lr_floor: float = param(0.7, "with Mixup the cosine ends at this share of lr; the text implies 0", least=0, most=1)
-    warm_up_weight_decay: float = param(5e-3, "L2 penalty in the warm-up", least=0)
-    weight_decay: float = param(1e-3, "L2 penalty with Mixup; the text gives 5e-3 for all", least=0)
+    warm_up_weight_decay: float = tuned(5e-3, "L2 penalty in the warm-up", least=0)
+    weight_decay: float = tuned(1e-3, "L2 penalty with Mixup; the text gives 5e-3 for all", least=0)
     warm_up_period: str = param("epochs", "the warm-up's cosine spans `epochs`; the text implies its own length",
                                 one_of=("epochs", "warm_up_epochs"))  # fmt: skip
 
@@ -77,13 +78,13 @@ class DistPU(PUClassifier):
                       one_of=("once", "batch"))  # fmt: skip
     scale: str = param("code", "'code': R_lab / (2 prior), which the weights below belong to; 'paper': R_lab",
                        one_of=("code", "paper"))  # fmt: skip
-    warm_up_entropy: float = param(2e-3, "mu in the warm-up, constant", least=0)
-    entropy: float = param(4e-3, "mu with Mixup, at the end of its schedule", least=0)
+    warm_up_entropy: float = tuned(2e-3, "mu in the warm-up, constant", least=0)
+    entropy: float = tuned(4e-3, "mu with Mixup, at the end of its schedule", least=0)
     entropy_schedule: str = param("rise", "'rise': mu (1 - cos(t pi/2)) from 0; the text says 'annealing': 'fall'",
                                   one_of=("rise", "fall"))  # fmt: skip
-    mixup: float = param(5.0, "nu, weight of the Mixup term", least=0)
-    mixed_entropy: float = param(0.04, "gamma, weight of the mixed rows' entropy; the text prints it with a minus")
-    alpha: float = param(6.0, "Mixup weights are Beta(alpha, alpha)", above=0)
+    mixup: float = tuned(5.0, "nu, weight of the Mixup term", least=0)
+    mixed_entropy: float = tuned(0.04, "gamma, weight of the mixed rows' entropy; the text prints it with a minus")
+    alpha: float = tuned(6.0, "Mixup weights are Beta(alpha, alpha)", above=0)
     fold: bool = param(
         False, "the text replaces lambda by max(lambda, 1 - lambda); the code does not", one_of=(False, True)
     )

@@ -35,7 +35,8 @@ from sklearn.isotonic import IsotonicRegression
 
 from ..datasets.draw import SCENARIOS
 from ..params import param
-from ._wrapper import TINY, Wrapper, inside_unit, log_odds
+from ..prior import inside_unit
+from ._wrapper import TINY, Wrapper, log_odds
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -44,6 +45,9 @@ class ElkanNoto(Wrapper):
 
     name = "elkan-noto"
     paper = "Elkan and Noto, Learning Classifiers from Only Positive and Unlabeled Data, KDD 2008"
+
+    also_fitted = ("c_", "center_", "spread_")
+    kept = ("calibration_", "oof_decision_function_")
 
     folds: int = param(5, "models, each fitted without one fold of the rows", least=2)
     calibrate: bool = param(
@@ -60,11 +64,13 @@ class ElkanNoto(Wrapper):
     def _learn(self, X: Any, s: np.ndarray, random: np.random.RandomState) -> None:
         self.estimators_, score = self._cross_fitted(X, s, self.folds, random)
         self.calibration_ = IsotonicRegression(out_of_bounds="clip").fit(score, s) if self.calibrate else None
-        self.center_, self.spread_ = score.mean(), score.std() or 1.0
+        self.center_, self.spread_ = float(score.mean()), float(score.std()) or 1.0
         n_p, n_u = int((s == 1).sum()), int((s == 0).sum())
         c = expit(self._z(score))[s == 1].mean()
         self.prior_ = inside_unit(n_p * (1 - c) / (c * n_u), s) if self.prior == "auto" else float(self.prior)
         self.c_ = n_p / (n_p + self.prior_ * n_u)
+        share = self.c_ / 2 if self.scenario == "single-set" else self.c_ / (2 - self.c_)  # g where P(y=1 | x) = 1/2
+        self.threshold_ = float(logit(share))
         self.oof_decision_function_ = self._decide(score)
 
     def _z(self, score: np.ndarray) -> np.ndarray:

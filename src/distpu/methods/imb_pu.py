@@ -21,9 +21,10 @@ from dataclasses import dataclass
 
 from torch import Tensor, nn
 
-from ..estimator import PUClassifier, param
+from ..params import param
 from ..train.loop import Risk
 from ..train.run import Run
+from ._network import NetworkMethod
 from ._parts import LOSSES, nonnegative, pu_risks
 
 
@@ -36,7 +37,7 @@ def imbpu_risks(
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class ImbPU(PUClassifier):
+class ImbPU(NetworkMethod):
     """nnPU with its two class risks reweighted to a balanced (or any other) share of positives."""
 
     name = "imb-pu"

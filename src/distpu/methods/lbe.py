@@ -31,12 +31,13 @@ from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits as bce
 from torch.nn.functional import softplus
 
-from ..estimator import PUClassifier, param
+from ..params import param, tuned
 from ..train.data import Batch, PUData, mean_where
 from ..train.loop import Objective
 from ..train.run import Run
 from ..train.sampling import SAMPLINGS
 from ..train.scoring import logits
+from ._network import NetworkMethod
 from ._parts import pn_risks
 
 
@@ -90,7 +91,7 @@ class EM(Objective):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class LBE(PUClassifier):
+class LBE(NetworkMethod):
     """Expectation-maximisation with a network for the class and one for the chance that a positive is labelled."""
 
     name = "lbe"
@@ -98,10 +99,10 @@ class LBE(PUClassifier):
     needs_prior = False
     presets = {"fashion-mnist": dict(warm_up_epochs=1, epochs=6, m_epochs=2)}  # searched on held-out PU rows (LOG.md)
 
-    warm_up_epochs: int = param(3, "epochs in which both networks learn which rows are labelled", least=1)
-    m_epochs: int = param(20, "epochs of an M step, that is, from one E step to the next", least=1)
+    warm_up_epochs: int = tuned(3, "epochs in which both networks learn which rows are labelled", least=1)
+    m_epochs: int = tuned(20, "epochs of an M step, that is, from one E step to the next", least=1)
     kept: float = param(0.8, "share of unlabelled rows, those of smallest loss, that h learns from", above=0, most=1)
-    sampling: str = param("stratified", "labelled rows per batch; 'paired' distorts eta", one_of=tuple(SAMPLINGS))
+    sampling: str = tuned("stratified", "labelled rows per batch; 'paired' distorts eta", one_of=tuple(SAMPLINGS))
 
     def _learn(self, run: Run) -> nn.Module:
         model, data = nn.ModuleDict({"h": run.net(), "eta": run.net()}), run.data

@@ -21,9 +21,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits as bce
 
-from ..estimator import PUClassifier, param
+from ..params import param
 from ..train.loop import Risk
 from ..train.run import Run
+from ._network import NetworkMethod
 from ._parts import drawn_in_batch, pn_risks, random_negatives
 
 
@@ -44,7 +45,7 @@ class RandomNegatives(Risk):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class Naive(PUClassifier):
+class Naive(NetworkMethod):
     """Positives against randomly drawn unlabelled rows. The baseline that every PU method must beat."""
 
     name = "naive"

@@ -19,9 +19,10 @@ from dataclasses import dataclass
 
 from torch import Tensor, nn
 
-from ..estimator import PUClassifier, param
+from ..params import param
 from ..train.loop import Risk
 from ..train.run import Run
+from ._network import NetworkMethod
 from ._parts import LOSSES, nonnegative, pu_risks
 
 
@@ -39,7 +40,7 @@ def abspu_risk(z: Tensor, s: Tensor, prior: float, loss: str = "sigmoid") -> Ten
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class NNPU(PUClassifier):
+class NNPU(NetworkMethod):
     """The non-negative risk estimator."""
 
     name = "nnpu"

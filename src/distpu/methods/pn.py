@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from torch import nn
 from torch.nn.functional import binary_cross_entropy_with_logits as bce
 
-from ..estimator import PUClassifier
 from ..train.loop import Risk
 from ..train.run import Run
+from ._network import NetworkMethod
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class PN(PUClassifier):
+class PN(NetworkMethod):
     """The supervised ceiling: no PU method, y is taken as the truth (1 positive, 0 negative)."""
 
     name = "pn"

@@ -32,11 +32,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..estimator import PUClassifier, param
+from ..params import param, tuned
 from ..train.data import Batch, PUData, mean_where
 from ..train.loop import Objective
 from ..train.run import Run
 from ..train.scoring import logits
+from ._network import NetworkMethod
 from ._parts import Memory, logistic_loss, nonnegative, pu_risks
 
 BN = -1  # what s says of a biased negative; 1 labelled positive, 0 unlabelled
@@ -77,7 +78,7 @@ def weighted_risks(z: Tensor, s: Tensor, w: Tensor, prior: float, rho: float = 0
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class PUbN(PUClassifier):
+class PUbN(NetworkMethod):
     """Two steps: a posterior by nnPU, then a classifier weighted by it; takes biased negatives where there are some."""
 
     name = "pubn"
@@ -86,13 +87,13 @@ class PUbN(PUClassifier):
         "fashion-mnist": dict(posterior_epochs=12, epochs=12, sampling="stratified")
     }  # searched on held-out PU rows (LOG.md)
 
-    posterior_epochs: int = param(60, "passes over the rows in step 1", least=1)
-    epochs: int = param(60, "passes over the rows in step 2", least=1)
+    posterior_epochs: int = tuned(60, "passes over the rows in step 1", least=1)
+    epochs: int = tuned(60, "passes over the rows in step 2", least=1)
     tau: float = param(0.9, "share of the negatives in U that step 2 takes from U", least=0, most=1)
     rho: float | None = param(None, "p(y=-1, selected): to be given with biased negatives", above=0, below=1)
     least_sigma: float = param(1e-3, "sigma is raised to this where it is divided by", least=0, most=1)
 
-    def fit(self, X: Any, y: Any, *, biased_negatives: Any = None, folder: str | Path | None = None) -> PUClassifier:
+    def fit(self, X: Any, y: Any, *, biased_negatives: Any = None, folder: str | Path | None = None) -> NetworkMethod:
         """Learn from PU labels and, where there are some, rows known to be negative, of whatever kind."""
         if biased_negatives is not None and self.rho is None:
             raise ValueError("rho=None is not enough for biased_negatives; give rho, the share of such rows among all")

@@ -30,12 +30,13 @@ from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits as bce
 from torch.nn.functional import softplus
 
-from ..estimator import PUClassifier, param
+from ..params import param, tuned
 from ..train.data import Batch, mean_where
 from ..train.loop import Objective
 from ..train.run import Run
 from ..train.sampling import SAMPLINGS
 from ..train.scoring import logits
+from ._network import NetworkMethod
 from ._parts import Memory, mixup
 
 
@@ -79,7 +80,7 @@ class MovingMean(nn.Module):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class PULDA(PUClassifier):
+class PULDA(NetworkMethod):
     """Dist-PU's successor: smooth distances, a margin and moving averages. Defaults: the settings for CIFAR-10."""
 
     name = "pulda"
@@ -90,18 +91,18 @@ class PULDA(PUClassifier):
     }
 
     # stages and optimiser
-    warm_up_epochs: int = param(60, "epochs without Mixup", least=0)
-    epochs: int = param(60, "epochs with Mixup", least=0)
+    warm_up_epochs: int = tuned(60, "epochs without Mixup", least=0)
+    epochs: int = tuned(60, "epochs with Mixup", least=0)
     warm_up_lr: float = param(1e-4, "learning rate of the warm-up", above=0)
-    lr: float = param(1e-3, "learning rate with Mixup; on small tables 1e-4 loses less", above=0)
+    lr: float = tuned(1e-3, "learning rate with Mixup; on small tables 1e-4 loses less", above=0)
     lr_floor: float = param(0.7, "with Mixup the cosine ends at this share of lr", least=0, most=1)
     warm_up_weight_decay: float = param(5e-4, "L2 penalty in the warm-up", least=0)
-    weight_decay: float = param(1e-4, "L2 penalty with Mixup", least=0)
+    weight_decay: float = tuned(1e-4, "L2 penalty with Mixup", least=0)
     warm_up_period: str = param("epochs", "the warm-up's cosine spans `epochs`, as in the code, or its own length",
                                 one_of=("epochs", "warm_up_epochs"))  # fmt: skip
-    sampling: str = param("paired", "labelled rows per batch: as many as `labelled`, left to chance, or evenly spread",
+    sampling: str = tuned("paired", "labelled rows per batch: as many as `labelled`, left to chance, or evenly spread",
                           one_of=tuple(SAMPLINGS))  # fmt: skip
-    batch_size: int = param(144, "rows in a step, the labelled ones included", least=2)
+    batch_size: int = tuned(144, "rows in a step, the labelled ones included", least=2)
     labelled: int = param(16, "labelled rows in a step, for sampling='paired'", least=1)
 
     # the objective
@@ -111,7 +112,7 @@ class PULDA(PUClassifier):
     keep: float = param(0.85, "a of E_U[p]; 0 takes each batch as it is", least=0, below=1)
     margin_keep: float = param(0.5, "a of E_U[h-] and E_P[h-]", least=0, below=1)
     mixup: float = param(4.2, "nu, weight of the Mixup term", least=0)
-    alpha: float = param(11.0, "Mixup weights are Beta(alpha, alpha)", above=0)
+    alpha: float = tuned(11.0, "Mixup weights are Beta(alpha, alpha)", above=0)
     clamp: float = param(10.0, "with Mixup, logits are clamped to +-clamp", above=0)
 
     def _learn(self, run: Run) -> nn.Module:

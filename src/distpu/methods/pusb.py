@@ -28,10 +28,11 @@ from dataclasses import dataclass
 import numpy as np
 from torch import nn
 
-from ..estimator import PUClassifier, param
+from ..params import param
 from ..train.loop import Risk
 from ..train.run import Run
 from ..train.scoring import logits
+from ._network import NetworkMethod
 from .nnpu import nnpu_risk
 
 TIE = 2.0**-50  # the least logit whose probability is not 1/2
@@ -63,7 +64,7 @@ def above_cut(z: np.ndarray, prior: float) -> np.ndarray:
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class PUSB(PUClassifier):
+class PUSB(NetworkMethod):
     """A ranking, and a cut that lets through as many rows as the prior says."""
 
     name = "pusb"

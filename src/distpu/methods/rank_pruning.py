@@ -31,10 +31,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits as bce
 
-from ..estimator import PUClassifier, param
+from ..params import param, tuned
 from ..train.loop import Risk
 from ..train.run import Run
 from ..train.scoring import logits
+from ._network import NetworkMethod
 from ._parts import pn_risks
 
 
@@ -89,7 +90,7 @@ class Among(Risk):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class RankPruning(PUClassifier):
+class RankPruning(NetworkMethod):
     """Drop the unlabelled rows that look most positive, then learn the rest as negatives."""
 
     name = "rank-pruning"
@@ -99,10 +100,10 @@ class RankPruning(PUClassifier):
         "fashion-mnist": dict(epochs=3, fold_epochs=3, prune_by="prior")
     }  # searched on held-out PU rows (LOG.md)
 
-    prune_by: str = param("confident-counts", "how many to prune: by the paper's own estimate, or by the prior",
+    prune_by: str = tuned("confident-counts", "how many to prune: by the paper's own estimate, or by the prior",
                           one_of=("confident-counts", "prior"))  # fmt: skip
     folds: int = param(3, "folds of the cross-fitted ranking", least=2)
-    fold_epochs: int = param(10, "epochs of each fold's network; many flatten the ranking", least=1)
+    fold_epochs: int = tuned(10, "epochs of each fold's network; many flatten the ranking", least=1)
     fold_weights: str = param("balanced", "in the ranking P weighs as much as U, or each row the same",
                               one_of=("balanced", "none"))  # fmt: skip
     least_left: int = param(10, "unlabelled rows that are never pruned", least=1)

@@ -40,14 +40,15 @@ from sklearn.utils import _safe_indexing
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits as bce
 
-from ..estimator import PUClassifier, param
 from ..inputs import read_labels
+from ..params import param, tuned
 from ..train.data import Batch, PUData
 from ..train.loop import Objective, Recipe
 from ..train.run import Run
 from ..train.sampling import SAMPLINGS
 from ..train.scoring import logits
 from ._calibration import meta_weights, row_weights, weighted_risks
+from ._network import NetworkMethod
 from ._parts import Teacher, binary_entropy, nonnegative, pu_risks
 
 
@@ -78,14 +79,14 @@ def squared_difference(z: Tensor, z_other: Tensor) -> Tensor:
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class SelfPU(PUClassifier):
+class SelfPU(NetworkMethod):
     """Two students who trust the rows they are surest of, learn from each other and from the mean of themselves."""
 
     name = "self-pu"
     paper = "Chen et al., Self-PU: Self Boosted and Calibrated Positive-Unlabeled Training, ICML 2020"
     presets = {"fashion-mnist": dict(epochs=40)}  # searched on held-out PU rows (LOG.md)
 
-    sampling: str = param("stratified", "labelled rows per batch of the rest: left to chance, or evenly spread",
+    sampling: str = tuned("stratified", "labelled rows per batch of the rest: left to chance, or evenly spread",
                           one_of=tuple(SAMPLINGS))  # fmt: skip
     warm_up: float = param(0.05, "share of the epochs before the first rows are trusted", least=0, most=1)
     every: float = param(0.05, "share of the epochs after which the trusted rows are chosen anew", above=0, most=1)
@@ -108,7 +109,7 @@ class SelfPU(PUClassifier):
 
     def fit(
         self, X: Any, y: Any, *, clean_rows: Any = None, clean_labels: Any = None, folder: str | Path | None = None
-    ) -> PUClassifier:
+    ) -> NetworkMethod:
         """Learn from PU labels; some rows with true labels of both classes, as in y, calibrate what is learned."""
         if (clean_rows is None) != (clean_labels is None):
             raise ValueError("clean_rows and clean_labels go together; give both or none")

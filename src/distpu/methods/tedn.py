@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from ..estimator import param
+from ..params import param
 from ..prior.bbe import bbe
 from ..train.data import PUData
 from ..train.run import Run

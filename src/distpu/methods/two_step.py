@@ -33,7 +33,9 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.utils import _safe_indexing as take
 
 from ..params import param
-from ._wrapper import Wrapper, cut_at, inside_unit, log_odds, scores
+from ..prior import inside_unit
+from ..threshold import cut_at
+from ._wrapper import Wrapper, log_odds, scores
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -42,6 +44,8 @@ class TwoStep(Wrapper):
 
     name = "two-step"
     paper = "Liu et al., Partially Supervised Classification of Text Documents, ICML 2002"
+
+    kept = ("reliable_negatives_",)
 
     spies: float = param(0.15, "share of the labelled rows hidden at a time", above=0, most=0.5)
     noise: float = param(0.1, "share of the spies that may score below the reliable negatives' bound", least=0, below=1)
@@ -65,8 +69,10 @@ class TwoStep(Wrapper):
         self.estimators_ = [model]
         self.reliable_negatives_ = np.sort(N)
         z = log_odds(scores(model, take(X, U)), [model])
-        self.cut_ = 0.0 if self.prior == "auto" else cut_at(z, float(self.prior))
-        self.prior_ = inside_unit(float(np.mean(z >= self.cut_)), s) if self.prior == "auto" else float(self.prior)
+        self.threshold_ = 0.0 if self.prior == "auto" else cut_at(z, float(self.prior))
+        self.prior_ = (
+            inside_unit(float(np.mean(z >= self.threshold_)), s) if self.prior == "auto" else float(self.prior)
+        )
 
     def _reliable_negatives(self, X: Any, s: np.ndarray, random: np.random.RandomState) -> np.ndarray:
         """Step 1: row numbers of N."""
@@ -77,7 +83,7 @@ class TwoStep(Wrapper):
             spies = np.flatnonzero((turn == i) & (s == 1))
             hidden = s.copy()
             hidden[spies] = 0
-            model = self._fitted(X, np.arange(len(s)), hidden, random)
+            model = self._fit_one(X, np.arange(len(s)), hidden, random, turn[P].max() + 2)
             of_spies[spies] = scores(model, take(X, spies))
             of_u.append(scores(model, take(X, U)))
         score = np.median(of_u, axis=0)  # a mean would spread less than the spies' single scores do
@@ -88,7 +94,7 @@ class TwoStep(Wrapper):
 
     def _fit_against(self, X: Any, P: np.ndarray, N: np.ndarray, random: np.random.RandomState) -> Any:
         """Step 2: a classifier of P against N."""
-        return self._fitted(X, np.append(P, N), np.repeat([1, 0], [len(P), len(N)]), random)
+        return self._fit_one(X, np.append(P, N), np.repeat([1, 0], [len(P), len(N)]), random, self._number + 1)
 
     def _decide(self, score: np.ndarray) -> np.ndarray:
-        return log_odds(score, self.estimators_) - self.cut_
+        return log_odds(score, self.estimators_) - self.threshold_

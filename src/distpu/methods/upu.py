@@ -19,10 +19,11 @@ from dataclasses import dataclass
 
 from torch import Tensor, nn
 
-from ..estimator import PUClassifier, param
+from ..params import param
 from ..train.data import mean_where
 from ..train.loop import Risk
 from ..train.run import Run
+from ._network import NetworkMethod
 from ._parts import LOSSES, pu_risks
 
 
@@ -46,7 +47,7 @@ FORMS = {"general": upu_risk, "2014": upu_risk_2014, "2015": upu_risk_2015}
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class UPU(PUClassifier):
+class UPU(NetworkMethod):
     """The unbiased risk estimator. Long training drives it below zero and the recall down."""
 
     name = "upu"

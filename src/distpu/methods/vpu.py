@@ -36,12 +36,13 @@ from scipy.special import log_expit, logit
 from torch import Tensor, nn
 from torch.nn.functional import logsigmoid
 
-from ..estimator import PUClassifier, param
+from ..params import param, tuned
 from ..train.data import Batch, PUData
 from ..train.loop import Objective, Recipe
 from ..train.run import Run
 from ..train.sampling import SAMPLINGS
 from ..train.scoring import logits
+from ._network import NetworkMethod
 
 
 def variational_risk(z: Tensor, z_p: Tensor) -> Tensor:
@@ -56,7 +57,7 @@ def consistency(z: Tensor, z_mixed: Tensor, lam: Tensor, detach: bool = False) -
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class VPU(PUClassifier):
+class VPU(NetworkMethod):
     """The variational approach: needs no prior."""
 
     name = "vpu"
@@ -67,8 +68,8 @@ class VPU(PUClassifier):
 
     beta_1: float = param(0.5, "Adam's decay of the mean gradient", least=0, below=1)
     beta_2: float = param(0.99, "Adam's decay of the mean squared gradient", least=0, below=1)
-    weight_decay: float = param(0.0, "L2 penalty on every parameter, BatchNorm and biases too", least=0)
-    weight: float = param(5.0, "of L_reg", least=0)
+    weight_decay: float = tuned(0.0, "L2 penalty on every parameter, BatchNorm and biases too", least=0)
+    weight: float = tuned(5.0, "of L_reg", least=0)
     alpha: float = param(0.3, "Mixup weights are Beta(alpha, alpha)", above=0)
     population: str = param("unlabelled", "X: the 'unlabelled' rows, or 'all', for a table that has each row once and "
                             "probabilities as in the whole of it", one_of=("unlabelled", "all"))  # fmt: skip

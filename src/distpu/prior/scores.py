@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ..datasets.draw import folds
@@ -9,15 +11,15 @@ from ..datasets.draw import folds
 FOLDS, TREES, MAX_ROWS, MAX_FEATURES = 5, 200, 20_000, 50
 
 
-def out_of_fold_scores(x: np.ndarray, s: np.ndarray, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+def out_of_fold_scores(x: Any, s: np.ndarray, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Scores P(labelled | x) of a random forest that never saw the row: (labelled rows', unlabelled rows').
 
     Beyond MAX_ROWS rows a sample is scored: the estimate is as sure as the number of labelled rows lets it be, and
     a forest on all rows costs minutes. Images, and tables wider than MAX_FEATURES columns by a factor of ten, are
     reduced to MAX_FEATURES principal components first: a tree splits on one pixel at a time, and single pixels say
-    little while the components carry most of the variance.
+    little while the components carry most of the variance. A sparse table gives the scores of the same table as an
+    array. Missing values are left to the forest, which knows them.
     """
-    from sklearn.decomposition import PCA
     from sklearn.ensemble import RandomForestClassifier
 
     random = np.random.default_rng(seed)
@@ -25,12 +27,9 @@ def out_of_fold_scores(x: np.ndarray, s: np.ndarray, seed: int = 0) -> tuple[np.
     p = random.permutation(positive)[: MAX_ROWS // 2]
     u = random.permutation(unlabelled)[: MAX_ROWS - len(p)]
     rows = np.concatenate([p, u])
-    z, s = np.ascontiguousarray(x[rows].reshape(len(rows), -1), dtype=np.float32), s[rows]
-    fold = folds(z, s, min(FOLDS, len(p)), seed)
-    if x.ndim > 2 or z.shape[1] > 10 * MAX_FEATURES:
-        size = min(MAX_FEATURES, *z.shape)
-        z = PCA(size, svd_solver="randomized", random_state=seed).fit_transform(z)
-    score = np.empty(len(z))
+    s = s[rows]
+    z, fold = _few_columns(x[rows], s, min(FOLDS, len(p)), seed)
+    score = np.empty(len(s))
     for k in range(fold.max() + 1):
         if not s[fold != k].any():  # every labelled row is a copy of one and the same
             raise ValueError("prior='auto' needs at least 2 different labelled positives; give the prior as a number")
@@ -38,3 +37,21 @@ def out_of_fold_scores(x: np.ndarray, s: np.ndarray, seed: int = 0) -> tuple[np.
         forest.fit(z[fold != k], s[fold != k])
         score[fold == k] = forest.predict_proba(z[fold == k])[:, 1]
     return score[s == 1], score[s == 0]
+
+
+def _few_columns(x: Any, s: np.ndarray, k: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """The rows as a table that a forest can take, and the fold of each row."""
+    from sklearn.decomposition import PCA, TruncatedSVD
+
+    if hasattr(x, "indptr") and x.shape[1] > 10 * MAX_FEATURES:  # too wide to be made dense: reduced as it is
+        z = TruncatedSVD(min(MAX_FEATURES, x.shape[1] - 1), random_state=seed).fit_transform(x).astype(np.float32)
+        return z, folds(z, s, k, seed)
+    z = x.toarray() if hasattr(x, "indptr") else x
+    images = z.ndim > 2
+    z = np.ascontiguousarray(z.reshape(len(z), -1), dtype=np.float32)
+    fold = folds(z, s, k, seed)
+    if images or z.shape[1] > 10 * MAX_FEATURES:
+        if np.isnan(z).any():
+            z = np.where(np.isnan(z), np.nanmedian(z, axis=0), z)
+        z = PCA(min(MAX_FEATURES, *z.shape), svd_solver="randomized", random_state=seed).fit_transform(z)
+    return z, fold

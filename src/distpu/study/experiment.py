@@ -21,8 +21,10 @@ from typing import Any
 from .. import datasets
 from ..files import checkpoint
 from ..files.folder import lock, log_lines, read_log
+from ..methods import METHODS
 from ..metrics import METRICS
-from .runs import ALL, METHODS, SAID_ELSEWHERE, Result, Task, make, near
+from ..params import near, paper_value
+from .runs import SAID_ELSEWHERE, Result, Task, make, trains_network
 
 Line = dict[str, Any]
 NUMBERS = ("epoch", "epochs", *METRICS, "pu_accuracy", "pu_auc")  # of a kept epoch
@@ -201,7 +203,7 @@ def _check_show(show: str, table: dict[str, Any], cells: list[Cell]) -> None:
         "wrong-scores": ("two cells", len(cells) == 2),
         "bound": ("prior, vc, delta, n_labelled and n_unlabelled",
                   {"prior", "vc", "delta", "n_labelled", "n_unlabelled"} <= set(table)),
-        "search": ("methods that train networks", all(cell.method in METHODS for cell in cells)),
+        "search": ("methods that train networks", all(trains_network(cell.method) for cell in cells)),
     }  # fmt: skip
     what, there = needs.get(show, ("", True))
     if not there:
@@ -285,7 +287,7 @@ def wanted(experiment: Experiment) -> list[Wanted]:
         for cell in experiment.cells
         # the ceiling has true labels: nothing to choose without negatives; and VPU may choose its epoch so by itself
         # wrappers have no epochs
-        if not (kind and (cell.method == "pn" or cell.method not in METHODS or keeps(cell) == "pu"))
+        if not (kind and (cell.method == "pn" or not trains_network(cell.method) or keeps(cell) == "pu"))
     ]
 
 
@@ -425,7 +427,7 @@ def fits(experiment: Experiment, cell: Cell, line: Line) -> bool:
     """Whether a line is a run of the cell: method, data, settings, prior, and the same kind of figures."""
     if (line.get("method"), line.get("dataset")) != (cell.method, cell.dataset):
         return False
-    own = {f.name for f in fields(ALL[cell.method])}  # PULDA has a setting `labelled` of its own
+    own = {f.name for f in fields(METHODS[cell.method])}  # PULDA has a setting `labelled` of its own
     told = {key: value for key, value in line["settings"].items() if key in own or key not in ("labelled", "scenario")}
     rest = {key: value for key, value in line["settings"].items() if key not in own}
     if _whole(cell.method, told) != _whole(cell.method, cell.settings) or not _of_the_protocol(line, rest):
@@ -448,7 +450,7 @@ def _of_the_protocol(line: Line, told: dict[str, Any]) -> bool:
 
 def _whole(method: str, settings: dict[str, Any]) -> dict[str, Any]:
     """With the defaults: a setting that is told and one that is left out may be the same."""
-    whole = {f.name: f.default for f in fields(ALL[method])} | settings
+    whole = {f.name: paper_value(f) for f in fields(METHODS[method])} | settings
     return {name: value for name, value in whole.items() if name not in SAID_ELSEWHERE}
 
 

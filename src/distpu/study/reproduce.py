@@ -12,7 +12,7 @@ from pathlib import Path
 
 from .. import datasets
 from ..files import checkpoint
-from ..progress import over_runs
+from ..progress import watched
 from . import experiment as experiments
 from . import figures, tables
 from . import runs as bench
@@ -94,7 +94,7 @@ def _made(
     known = {task for task in runs if (task.folder / "result.json").exists()}  # they say nothing of the others' time
     start, made = time.monotonic(), 0
     with closing(bench.compare([*runs], jobs)) as ended:
-        for number, (task, result) in enumerate(over_runs(ended, len(runs), part.name, jobs), 1):
+        for number, (task, result) in enumerate(watched(ended, part.name, len(runs)) if jobs > 1 else ended, 1):
             what = result if isinstance(result, str) else f"{result['seconds']:.0f} s"
             made += not isinstance(result, str) and task not in known
             left = time_left(time.monotonic() - start, made, len(todo) - number, jobs) if made else 0.0

@@ -16,23 +16,28 @@ import numpy as np
 from .. import metrics, nets
 from ..datasets import Dataset, load
 from ..datasets.draw import draw_pu, folds
-from ..estimator import PUClassifier, versions
+from ..estimator import versions
 from ..files import checkpoint
-from ..files.folder import open_folder, spent
+from ..files.folder import spent
 from ..inputs import read_labels
 from ..methods import METHODS
+from ..methods._network import SMALL, NetworkMethod
 from ..params import near
 from ..train.data import fits
 from ..train.device import as_tensor
 from ..train.scoring import logits
-from ..wrappers import WRAPPERS
 
 Result = dict[str, Any]
 
-ALL: dict[str, Any] = {**METHODS, **WRAPPERS}
 DEMO = ("dist-pu", "nnpu", "naive")
-SAID_ELSEWHERE = ("prior", "pos_label", "device", "random_state", "progress")  # in a line, or no part of the result
-SMALL = 20_000  # rows below which a method's preset for small data is taken, where it has one
+SAID_ELSEWHERE = (
+    "prior",
+    "pos_label",
+    "device",
+    "random_state",
+    "progress",
+    "preset",
+)  # in a line, or no part of the result
 
 
 def settings_for(method: str, dataset: str, rows: int, preset: str = "auto") -> dict[str, Any]:
@@ -54,15 +59,21 @@ def make(method: str, settings: dict[str, Any]) -> Any:
     for name in settings:
         if name not in known:
             raise ValueError(f"{method} has no setting {name!r}{near(name, known)} (distpu methods {method} lists all)")
-    classifier = ALL[method](**settings)
+    if trains_network(method):
+        settings = {"preset": "paper", **settings}  # a study says each setting itself
+    classifier = METHODS[method](**settings)
     classifier._check_parameters()
     return classifier
 
 
+def trains_network(method: str) -> bool:
+    return issubclass(_class(method), NetworkMethod)
+
+
 def _class(method: str) -> Any:
-    if method not in ALL:
-        raise ValueError(f"method {method!r} is not known{near(method, ALL)} (distpu methods lists all)")
-    return ALL[method]
+    if method not in METHODS:
+        raise ValueError(f"method {method!r} is not known{near(method, METHODS)} (distpu methods lists all)")
+    return METHODS[method]
 
 
 def simulate(
@@ -96,20 +107,13 @@ def simulate(
         out = held_out_rows(data, index, s, which, seed)[0]
         held, x, y, s = (x[out], s[out]), x[~out], y[~out], s[~out]
     watch = EveryEpoch((data.x_test, data.y_test), held, share)
-    if (every_epoch or held_out) and method in METHODS:
+    if (every_epoch or held_out) and trains_network(method):
         classifier._observe = watch
     start, before = time.perf_counter(), spent(folder)
-    if method in WRAPPERS:  # not saved, but its folder is refused to another protocol like any other
-        config = {"method": method, "params": {"prior": share, "seed": seed, **(settings or {})}}
-        config["data"] = {"dataset": data.name, "labelled": int(s.sum()), "scenario": scenario}
-        with open_folder(folder, config) as (_, _, finished):
-            if finished:
-                return checkpoint.read_json(folder / "result.json")
-            classifier.fit(_rows_for(method, x), s)
-    else:  # the ceiling learns from the truth; a finished folder is restored, or says what differs
-        classifier.fit(x, y if classifier.supervised else s, folder=folder)
-        if (folder / "result.json").exists():
-            return checkpoint.read_json(folder / "result.json")
+    # the ceiling learns from the truth; a finished folder is restored, or says what differs
+    classifier.fit(_rows_for(method, x), y if classifier.supervised else s, folder=folder)
+    if (folder / "result.json").exists():
+        return checkpoint.read_json(folder / "result.json")
     seconds = before + time.perf_counter() - start - watch.seconds
     score = classifier.predict_proba(_rows_for(method, x))[:, 1]
     result = {
@@ -123,7 +127,7 @@ def simulate(
         "seconds": round(seconds, 2),
         **({"held_out": which} if held_out else {}),
         "settings": {"labelled": int(s.sum()), "scenario": scenario, **_settings(classifier, settings or {})},
-        "device": _device_name(classifier) if method in METHODS else "cpu",
+        "device": _device_name(classifier) if trains_network(method) else "cpu",
         "versions": versions(),
     }
     with open(folder / "scores.npz", "wb") as file:
@@ -206,7 +210,9 @@ def _by_epoch(histories: list[list[Result]], name: str) -> dict[str, list[float]
 
 def _settings(classifier: Any, told: dict[str, Any]) -> dict[str, Any]:
     """All of a method's settings, told or default: a line still says what was run when a default has changed."""
-    whole = classifier.get_params(deep=False) if isinstance(classifier, PUClassifier) else told
+    whole = {**classifier.get_params(deep=False), **getattr(classifier, "settings_", {})}
+    if not isinstance(classifier, NetworkMethod):
+        whole = told
     return {name: value for name, value in whole.items() if name not in SAID_ELSEWHERE}
 
 
@@ -243,7 +249,7 @@ class EveryEpoch:
 
 def _tested(classifier: Any, method: str, data: Dataset) -> Result:
     """Test metrics of the epoch that is kept, and which that is; beside them the best one, where all were tested."""
-    logged = classifier.history_[-1] if method in METHODS else {}
+    logged = classifier.history_[-1] if trains_network(method) else {}
     if "pu_accuracy" in logged:
         return {"keep": "pu", **_best_epoch(classifier.history_, "pu_accuracy")}
     z = classifier.decision_function(_rows_for(method, data.x_test))
@@ -266,7 +272,7 @@ def _device_name(classifier: Any) -> str:
 
 
 def _rows_for(method: str, x: np.ndarray) -> np.ndarray:
-    return x.reshape(len(x), -1) if method in WRAPPERS else x
+    return x if trains_network(method) else x.reshape(len(x), -1)
 
 
 @dataclass(frozen=True, eq=False)  # a key by itself: its settings are a dict
@@ -374,7 +380,7 @@ def _run(task: Task, progress: str | bool = False) -> Result | str:
         data = _data(task.dataset, task.root)
         if "folds_of" in task.protocol:
             return judge(task.method, data, seed=task.seed, settings=task.settings, **task.protocol)
-        settings = {"progress": progress, **task.settings} if task.method in METHODS else task.settings
+        settings = {"progress": progress, **task.settings}
         return simulate(task.method, data, task.folder, seed=task.seed, settings=settings, **task.protocol)
     except (ValueError, FloatingPointError, OSError, RuntimeError) as error:  # the last one: out of memory, say
         text = " ".join(str(error).split()) or type(error).__name__

@@ -8,7 +8,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import nn
@@ -22,13 +22,7 @@ from .device import Speed, with_threads, work_of_a_row
 from .loop import Epoch, Objective, Recipe
 from .scoring import logits
 
-
-class Report(Protocol):
-    """Whoever watches: told of every epoch, for a progress bar or a log."""
-
-    def __call__(self, stage: str, epoch: Epoch) -> None: ...
-
-
+Report = Callable[[str, Epoch], None]  # told of every epoch, for a progress bar
 Observe = Callable[[nn.Module], dict[str, float]]  # figures of a network, for the log: they change nothing
 
 

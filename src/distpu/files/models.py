@@ -1,0 +1,103 @@
+"""scikit-learn models without pickle: skops files, read with a closed list of types. Nothing in a file is executed."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from . import checkpoint
+
+# skops trusts scikit-learn's and numpy's own types. These two hold the arrays of trees, which are checked below.
+TRUSTED = ["sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor", "sklearn.tree._tree.Tree"]
+
+
+def can_hold(model: Any) -> bool:
+    """Whether a model can be written and read back."""
+    try:
+        return not _strange(_skops().dumps(model))
+    except Exception:  # skops refuses strange objects in several ways
+        return False
+
+
+def save(path: Path, state: dict[str, Any], owner: str) -> None:
+    """Write the objects of a fitted method; refuse those that `load` would not read back."""
+    try:
+        content = _skops().dumps(state, compression=zipfile.ZIP_DEFLATED, compresslevel=1)
+        strange = _strange(content)
+    except ImportError:
+        raise
+    except Exception as error:
+        strange = [f"an object that skops cannot write ({str(error).splitlines()[0]})"]
+    if strange:
+        raise ValueError(
+            f"{owner} holds {', '.join(strange)}, which has no file that is safe to load; fit without a folder and "
+            "keep the model with joblib.dump, whose files can run code when they are loaded"
+        )
+    checkpoint.write(path, content)
+
+
+def load(path: Path) -> dict[str, Any]:
+    """The objects of a file; ValueError, naming it, where it is damaged or holds types that are not on the list."""
+    remedy = "the folder is damaged, train into a new one"
+    if not path.exists():
+        raise FileNotFoundError(f"{path} does not exist; {remedy}")
+    content = path.read_bytes()
+    try:
+        strange = _strange(content)
+        if strange:
+            raise ValueError(f"it holds {', '.join(strange)}, which is not on the list of types that are loaded")
+        state = _skops().loads(content, trusted=TRUSTED)
+        _check_trees(state)
+    except ImportError:
+        raise
+    except Exception as error:  # a damaged zip, JSON or array fails in more ways than can be listed
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise ValueError(f"{path} cannot be used ({reason}); {remedy}") from None
+    return state
+
+
+def _strange(content: bytes) -> list[str]:
+    return [name for name in _skops().get_untrusted_types(data=content) if name not in TRUSTED]
+
+
+def _skops() -> Any:
+    try:
+        import skops.io
+    except ImportError:
+        raise ImportError("saving a method around a scikit-learn model needs skops: pip install skops") from None
+    return skops.io
+
+
+def _check_trees(found: Any, columns: int = 0, depth: int = 0) -> None:
+    """Children and columns of every tree lie inside it: compiled code follows them without a look."""
+    if depth > 12:
+        return
+    kind = type(found).__name__
+    if kind == "Tree":
+        inner = found.children_left >= 0
+        children = np.concatenate([found.children_left[inner], found.children_right[inner]])
+        own = np.concatenate([np.flatnonzero(inner)] * 2)
+        _refuse(children, own, found.node_count, found.feature[inner], found.n_features)
+    elif kind == "TreePredictor":
+        nodes = found.nodes
+        inner = nodes["is_leaf"] == 0
+        children = np.concatenate([nodes["left"][inner], nodes["right"][inner]]).astype(np.int64)
+        own = np.concatenate([np.flatnonzero(inner)] * 2)
+        _refuse(children, own, len(nodes), nodes["feature_idx"][inner], columns)
+    elif isinstance(found, dict):
+        for value in found.values():
+            _check_trees(value, columns, depth + 1)
+    elif isinstance(found, (list, tuple)) or (isinstance(found, np.ndarray) and found.dtype == object):
+        for value in found:
+            _check_trees(value, columns, depth + 1)
+    elif hasattr(found, "__dict__"):
+        _check_trees(vars(found), getattr(found, "n_features_in_", columns), depth + 1)
+
+
+def _refuse(children: np.ndarray, own: np.ndarray, nodes: int, columns: np.ndarray, n_columns: int) -> None:
+    # a child has a higher number than its parent, so that no path goes round
+    if (children <= own).any() or (children >= nodes).any() or (columns < 0).any() or (columns >= n_columns).any():
+        raise ValueError("a tree points outside itself")

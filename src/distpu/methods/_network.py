@@ -1,0 +1,230 @@
+"""NetworkMethod: the base of methods that train a network. A method adds its settings and `_learn(run)`."""
+
+from __future__ import annotations
+
+import copy
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from sklearn.utils.validation import validate_data
+from torch import nn
+
+from .. import nets
+from ..estimator import PUEstimator
+from ..files import checkpoint
+from ..files.folder import Row, log_lines, read_log
+from ..inputs import as_channels_first, layout_of, refuse_infinite
+from ..params import near, param, resolved, tuned
+from ..progress import Bar
+from ..train.data import PUData
+from ..train.device import PRECISIONS, Speed, arithmetic, as_tensor, find_device
+from ..train.loop import Epoch, Recipe
+from ..train.run import Run
+from ..train.sampling import SAMPLINGS
+from ..train.scoring import logits
+
+SMALL = 20_000  # rows below which preset="auto" takes the preset for small data, where a method has one
+_TURN = threading.RLock()  # torch's random state belongs to the process: fits in several threads take turns
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class NetworkMethod(PUEstimator):
+    """A method that trains a network.
+
+    `fit` takes rows (numpy, pandas, polars or torch; 2-D, or images as NCHW or NHWC, uint8 or float). After it also:
+
+    history_   one dict per epoch: stage, epoch, the loss terms, the share of unlabelled rows predicted positive
+    model_     the trained torch module: rows in, logits out
+    preset_    the preset that was taken; settings_  the settings it gave, with those that were told
+    """
+
+    _observe: ClassVar[Any] = None  # for experiments: figures of each epoch's network that go into the log
+
+    preset: str = param("auto", "where settings left at None come from: 'paper', 'auto' (by what the data are: 'small' "
+                        "for tables below 20,000 rows, else 'paper'), or another preset of the method")  # fmt: skip
+    network: Any = param("auto", "'auto', 'mlp', 'cnn-13', 'resnet-50', or a callable that returns a torch module")
+    scaling: str = param("auto", "what the network does to its input first", one_of=nets.SCALINGS)
+    epochs: int = tuned(60, "passes over the rows", least=1)
+    lr: float = tuned(5e-4, "initial learning rate of Adam; a cosine brings it to 0", above=0)
+    weight_decay: float = tuned(5e-3, "L2 penalty on every parameter, BatchNorm and biases too", least=0)
+    batch_size: int = tuned(256, "rows in a step", least=2)
+    sampling: str = tuned("mixed", "labelled rows per batch: left to chance, or evenly spread", one_of=tuple(SAMPLINGS))
+    device: str = param("auto", "'auto' (a GPU if there is one), 'cpu', 'cuda', 'cuda:1', 'mps'")
+    precision: str = param("auto", "of training: 'auto' takes bfloat16 where it is fast and the network large; scores "
+                           "are always float32", one_of=PRECISIONS)  # fmt: skip
+    compile: str | bool = param("auto", "compile the network; 'auto': on a GPU, for runs that win back the time it "
+                                "takes", one_of=("auto", True, False))  # fmt: skip
+    capture: str | bool = param("auto", "record the step on a GPU and replay it; False: eager, to debug a method",
+                                one_of=("auto", False))  # fmt: skip
+
+    def _learn(self, run: Run) -> nn.Module:
+        """The method: train on run.data and return the network that predicts."""
+        raise NotImplementedError
+
+    def _recipe(self, **changes: Any) -> Recipe:
+        common = dict(epochs=self.epochs, lr=self.lr, weight_decay=self.weight_decay)
+        return Recipe(**{**common, "batch_size": self.batch_size, "sampling": self.sampling, **changes})
+
+    # ------------------------------------------------------------------ fit
+
+    def _resolved(self, rows: np.ndarray) -> NetworkMethod:
+        return self._with_preset(self.preset_for(len(rows)))
+
+    def _with_preset(self, preset: str) -> NetworkMethod:
+        """A copy without a None: settings that were told stay, the others are the preset's."""
+        whole = copy.copy(self)
+        whole.preset = whole.preset_ = preset
+        whole.settings_ = resolved(type(self), preset, self.get_params(deep=False))
+        return whole.set_params(**whole.settings_)
+
+    def preset_for(self, rows: int) -> str:
+        """The preset that fit will take for so many rows of the shape it knows."""
+        if self.preset != "auto":
+            return self.preset
+        table = nets.auto_network(self.shape_) == "mlp"
+        return "small" if "small" in self.presets and table and rows < SMALL else "paper"
+
+    def _check_learner(self) -> None:
+        nets.check(self.network, self.scaling, self.shape_)
+
+    def _train(
+        self, rows: np.ndarray, s: np.ndarray, sets: dict[str, np.ndarray], folder: Path | None, seed: int
+    ) -> None:
+        device = find_device(self.device)
+        show = self.progress in ("auto", True)
+        self.prior_ = self._find_prior(rows, s, folder)
+        self.threshold_ = 0.0  # on the logit; a method may move it in _learn
+        x, extra = as_tensor(rows), {name: as_tensor(array) for name, array in sets.items()}
+        constants = nets.scaling_constants(self.scaling, x, self.network)
+        data = PUData(x, torch.from_numpy(s).float(), self.prior_, extra).to(device)
+
+        def build() -> nets.Network:
+            return nets.Network(nets.body(self.network, self.shape_), *constants)
+
+        def report(stage: str, epoch: Epoch) -> None:  # the log has the terms; the bar has room for their sum
+            note = f"loss {sum(epoch.terms.values()):.4f}"
+            bar.update(f"{self.name} {stage}", epoch.number + 1, epoch.of, note)
+
+        devices = [device] if device.type == "cuda" else []
+        with _TURN, arithmetic(self.precision, device), torch.random.fork_rng(devices=devices), Bar(show) as bar:
+            torch.manual_seed(seed)
+            speed = Speed(self.precision, self.compile, self.capture)
+            job = Run(data, build, folder, report, speed, self._observe)
+            model = self._learn(job)
+        self._keep(model.eval(), job.history)
+        if folder:
+            self._finish(folder)
+            for path in folder.glob("stage-*.safetensors*"):  # the checkpoints have served
+                path.unlink()
+
+    def _keep(self, model: nn.Module, history: list[Row]) -> None:
+        self.model_ = model.requires_grad_(False)
+        model.zero_grad()  # frees the gradients
+        self.history_ = history
+        self.n_iter_ = len(history)
+
+    # -------------------------------------------------------------- predict
+
+    def _raw_scores(self, rows: np.ndarray) -> np.ndarray:
+        """Logits."""
+        device = next(self.model_.parameters()).device
+        return logits(self.model_, as_tensor(rows), device).cpu().double().numpy()
+
+    # -------------------------------------------------------- save and load
+
+    def _write_history(self, folder: Path) -> None:
+        checkpoint.write(folder / "metrics.jsonl", log_lines(self.history_).encode())
+
+    def _write_model(self, folder: Path) -> None:
+        checkpoint.save(folder / "model.safetensors", dict(self.model_.state_dict()))
+
+    def _kind(self) -> Row:
+        kind: Row = {"shape": list(self.shape_), "layout": self.layout_, "bytes": self.bytes_}
+        return kind | {"preset": self.preset_, "settings": self.settings_}
+
+    def _fitted_keys(self) -> tuple[str, ...]:
+        return (*super()._fitted_keys(), "shape", "layout", "bytes")
+
+    def _take_kind(self, fitted: Row) -> None:
+        self.layout_, self.bytes_, self.shape_ = fitted["layout"], fitted["bytes"], tuple(fitted["shape"])
+        self.preset_, told = fitted.get("preset", "paper"), self.get_params(deep=False)
+        self.settings_ = fitted.get("settings") or resolved(type(self), self.preset_, told)
+
+    def _read_model(self, folder: Path) -> None:
+        tensors, _ = checkpoint.load(folder / "model.safetensors")
+        with torch.random.fork_rng(devices=[]):
+            body = nets.body(self.network, self.shape_)
+        try:
+            model = nets.Network(body, tensors["mean"], tensors["scale"])
+            model.load_state_dict(tensors)
+        except (KeyError, RuntimeError):
+            raise ValueError(
+                f"the weights in {folder}/model.safetensors do not fit network={self.network!r} for rows of shape "
+                f"{self.shape_}; pass the network it was trained with, or train into a new folder"
+            ) from None
+        self._keep(model.eval().to(find_device(self.device)), list(read_log(folder / "metrics.jsonl")))
+
+    def _with_network(self, network: Callable[..., nn.Module] | None, path: Path) -> None:
+        """A network of the user's own is code: a folder names it and the user passes it again."""
+        if str(self.network).startswith("callable ") and network is None:
+            raise ValueError(
+                f"{path} holds a network of your own ({self.network[9:]}); pass it: load(folder, network=...)"
+            )
+        if network is not None:
+            self.network = network
+
+    # --------------------------------------------------------------- checks
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        known = ("auto", "paper", *(name for name in self.presets if name != "paper"))
+        if self.preset not in known:
+            hint = near(self.preset, known)
+            raise ValueError(f"{self.name} has no preset {self.preset!r}{hint}; use {', '.join(map(repr, known))}")
+        find_device(self.device)
+
+    def _check_rows(self, X: Any, reset: bool) -> np.ndarray:
+        """X as float32 or uint8, images as NCHW; remembers (reset) or enforces the shape of a row."""
+        if isinstance(X, torch.Tensor):
+            X = X.detach().cpu().numpy()
+        shape = X.shape if hasattr(X, "shape") else np.asarray(X).shape
+        if not reset and (self.layout_ != "rows" or len(shape) > 2):
+            self._check_shape(shape)  # scikit-learn would compare the second axis and call it features
+        with np.errstate(over="ignore"):  # what is too large for float32 becomes infinite, and is named below
+            x = validate_data(
+                self,
+                X,
+                reset=reset,
+                dtype=[np.float32, np.uint8],
+                allow_nd=True,
+                ensure_all_finite=False,
+                ensure_min_samples=2 if reset else 1,
+            )
+        names = getattr(self, "feature_names_in_", None)
+        refuse_infinite(x, names)
+        if reset and x.ndim == 2 and self.scaling in ("auto", "standard"):
+            nets.warn_of_far_values(x, names)
+        if reset:
+            self.layout_, self.bytes_ = layout_of(x.shape), x.dtype == np.uint8
+        x = as_channels_first(x, self.layout_)
+        if reset:
+            self.shape_ = tuple(x.shape[1:])
+        elif self.bytes_ and x.ndim == 4 and x.dtype != np.uint8 and x.size and x.max() <= 1:
+            raise ValueError(
+                "X holds images from 0 to 1, but the model was fitted on bytes from 0 to 255; multiply by 255"
+            )
+        return x
+
+    def _check_shape(self, shape: tuple[int, ...]) -> None:
+        channels, *size = self.shape_
+        wanted = {"NHW": (*size,), "NHWC": (*size, channels)}.get(self.layout_, self.shape_)
+        if tuple(shape[1:]) != wanted:
+            raise ValueError(
+                f"X holds rows of shape {tuple(shape[1:])}, but {type(self).__name__} was fitted on rows of shape "
+                f"{wanted}; give rows of that shape"
+            )

@@ -1,0 +1,41 @@
+"""A fitted method from a run folder. Nothing in the folder is executed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from . import __version__
+from .estimator import PUEstimator
+from .files import checkpoint
+from .methods import METHODS
+
+
+def load(folder: str | Path, network: Callable[..., Any] | None = None, device: str = "auto") -> PUEstimator:
+    """A fitted method from a run folder. It reads JSON, safetensors, and skops with a closed list of types.
+
+    A model with a network of the user's own needs that callable again, as `network`.
+    """
+    path = Path(folder)
+    if not (path / "config.json").exists():
+        what = "is a file, not" if path.is_file() else "is not" if path.exists() else "does not exist; name"
+        why = " (it holds no config.json)" if path.is_dir() else ""
+        raise FileNotFoundError(f"{path} {what} a run folder{why}, such as distpu fit writes")
+    if not (path / "done").exists():
+        raise ValueError(f"{path} is not finished; run the same fit again and it goes on where it stopped")
+    config = checkpoint.read_json(path / "config.json", "method", "params")
+    if config["method"] not in METHODS:
+        raise ValueError(
+            f"{path} holds a model of method {config['method']!r}, which distpu {__version__} does not know; "
+            f"use the version that trained it ({', '.join(METHODS)} are known)"
+        )
+    cls = METHODS[config["method"]]
+    known = {f.name for f in fields(cls)}
+    params = {k: v for k, v in config["params"].items() if k in known}
+    if "device" in known:
+        params["device"] = device
+    method = cls(**params)
+    method._with_network(network, path)
+    return method._restore(path)
