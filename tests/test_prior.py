@@ -1,7 +1,10 @@
 import warnings
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
+from scipy.sparse import csc_matrix, csr_matrix
 
 from distpu import prior
 from distpu.prior import estimate_prior, scores
@@ -85,3 +88,37 @@ def test_few_labelled_rows_are_said_to_be_few():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         estimate_prior(x, (s < 20).astype(int))
+
+
+def test_frames_arrays_and_sparse_matrices_agree(toy):
+    X, s, _ = toy
+    array = np.where(np.abs(X) < 0.3, 0, X).astype(np.float32)
+    expected = estimate_prior(array, s)
+    frame = pd.DataFrame(array, columns=list("abcdef"))
+    assert estimate_prior(frame, pd.Series(s)) == expected
+    assert estimate_prior(pl.DataFrame(array), pl.Series(s)) == expected
+    for sparse in (csr_matrix(array), csc_matrix(array)):
+        assert estimate_prior(sparse, s) == expected
+
+
+def test_one_blank_cell_changes_little(toy):
+    X, s, _ = toy
+    blank = X.astype(np.float32)
+    blank[5, 2] = np.nan
+    assert estimate_prior(blank, s) == pytest.approx(estimate_prior(X.astype(np.float32), s), abs=0.1)
+
+
+def test_values_that_are_no_numbers_are_refused(toy):
+    _, s, _ = toy
+    with pytest.raises(ValueError, match="the prior is estimated from numbers, and X holds other values"):
+        estimate_prior(pd.DataFrame({"a": ["x"] * 300}), s)
+    with pytest.raises(ValueError, match="X has 5 rows, but y has 300 labels"):
+        estimate_prior(np.zeros((5, 2)), s)
+
+
+def test_few_labelled_rows_are_said_to_be_few_each_time(toy):
+    X, s, _ = toy
+    few = np.where(np.cumsum(s) <= 6, s, 0)
+    for _ in range(2):
+        with pytest.warns(UserWarning, match="from 6 labelled positives"):
+            estimate_prior(X, few)

@@ -593,3 +593,21 @@ def test_too_few_rows_are_named(name, toy):
 def test_one_unlabelled_row_is_too_few_for_folds():
     with pytest.raises(ValueError, match="at least 2 different unlabelled rows"):
         ElkanNoto(tree()).fit(np.arange(6.0)[:, None], [1, 1, 1, 1, 1, 0])
+
+
+@pytest.mark.parametrize("how", ["blank", "sparse", "texts"])
+@pytest.mark.parametrize("seed", range(3))
+def test_bagging_with_a_blank_a_sparse_matrix_or_texts_finds_no_prior_of_1(how, seed, toy):
+    X, s, y = toy
+    inside = None
+    if how == "blank":
+        X = X.copy()
+        X[7, 1] = np.nan
+    elif how == "sparse":
+        X = csr_matrix(np.where(np.abs(X) < 0.5, 0, X))
+    else:
+        X = np.array([" ".join(f"w{int(v)}" for v in row) for row in X])
+        inside = make_pipeline(CountVectorizer(), DecisionTreeClassifier(max_features="sqrt"))
+    fitted = BaggingPU(inside, n_estimators=20, random_state=seed).fit(X, s)
+    assert 0.2 < fitted.prior_ < 0.75  # 0.4 is true
+    assert (fitted.predict(X) == 1)[s == 0].mean() < 0.8

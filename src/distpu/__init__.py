@@ -36,6 +36,8 @@ _HOME = {
     "TwoStep": "methods",
     "PUEstimator": "estimator",
     "load": "saved",
+    "Answer": "answer",
+    "fit_file": "answer",
     "draw_pu": "datasets.draw",
     "unlabelled_prior": "datasets.draw",
     "estimate_prior": "prior",
@@ -51,6 +53,7 @@ __all__ = [
     "PUSB",
     "UPU",
     "VPU",
+    "Answer",
     "BaggingPU",
     "DistPU",
     "ElkanNoto",
@@ -64,11 +67,13 @@ __all__ = [
     "TwoStep",
     "draw_pu",
     "estimate_prior",
+    "fit_file",
     "load",
     "unlabelled_prior",
 ]
 
 if TYPE_CHECKING:
+    from .answer import Answer, fit_file
     from .datasets.draw import draw_pu, unlabelled_prior
     from .estimator import PUEstimator
     from .methods import (

@@ -1,6 +1,10 @@
 """The methods, by name. A new one is a file here, a test, and a line in this dict."""
 
+from dataclasses import fields
+from typing import Any
+
 from ..estimator import PUEstimator
+from ..params import near
 from .apu import APU
 from .bagging_pu import BaggingPU
 from .cvir import CVIR
@@ -42,3 +46,22 @@ METHODS: dict[str, type[PUEstimator]] = {
     "bagging-pu": BaggingPU,
     "two-step": TwoStep,
 }
+
+
+def method_class(name: str) -> type[PUEstimator]:
+    """A method's class by its name; an unknown name is refused with the nearest one."""
+    if name not in METHODS:
+        raise ValueError(f"method {name!r} is not known{near(name, METHODS)} (distpu methods lists all)")
+    return METHODS[name]
+
+
+def make(name: str, settings: dict[str, Any]) -> PUEstimator:
+    """A method by name, its settings checked; an unknown setting is refused with the nearest one."""
+    cls = method_class(name)
+    known = [f.name for f in fields(cls)]
+    for told in settings:
+        if told not in known:
+            raise ValueError(f"{name} has no setting {told!r}{near(told, known)} (distpu methods {name} lists all)")
+    method = cls(**settings)
+    method._check_parameters()
+    return method
