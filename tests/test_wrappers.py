@@ -339,12 +339,16 @@ def test_a_second_round_takes_confident_rows(watched):
 
 
 def test_two_step_decides_at_one_half_or_by_the_prior():
-    X, s = scored([0.9, 0.8], [0.95, 0.7, 0.6, 0.3, 0.2, 0.1, 0.05, 0.01])
+    X, s = scored([0.9, 0.8, 0.65, 0.55], [0.95, 0.7, 0.6, 0.3, 0.2, 0.1, 0.05, 0.01])
     auto = TwoStep(Known(), random_state=0).fit(X, s)
     np.testing.assert_array_equal(auto.predict(X), X[:, 0] >= 0.5)
     assert auto.prior_ == 3 / 8
+    X, s = scored([0.9, 0.85, 0.8, 0.75], [0.95, 0.7, 0.65, 0.6, 0.55, 0.1, 0.05, 0.01])
+    rare = TwoStep(Known(), random_state=0).fit(X, s)  # five of eight lie above 1/2; the spies say one in eight
+    assert rare.predict(X)[4:].tolist() == [1, 0, 0, 0, 0, 0, 0, 0]
+    X, s = scored([0.9, 0.8, 0.65, 0.55], [0.95, 0.7, 0.6, 0.3, 0.2, 0.1, 0.05, 0.01])
     given = TwoStep(Known(), prior=0.5, random_state=0).fit(X, s)
-    assert given.predict(X)[2:].tolist() == [1, 1, 1, 1, 0, 0, 0, 0] and given.prior_ == 0.5
+    assert given.predict(X)[4:].tolist() == [1, 1, 1, 1, 0, 0, 0, 0] and given.prior_ == 0.5
 
 
 # ----------------------------------------------------------- all three alike
@@ -611,3 +615,17 @@ def test_bagging_with_a_blank_a_sparse_matrix_or_texts_finds_no_prior_of_1(how, 
     fitted = BaggingPU(inside, n_estimators=20, random_state=seed).fit(X, s)
     assert 0.2 < fitted.prior_ < 0.75  # 0.4 is true
     assert (fitted.predict(X) == 1)[s == 0].mean() < 0.8
+
+
+@pytest.mark.parametrize(("cls", "before"), [(ElkanNoto, 0.25), (TwoStep, 0.39)])
+def test_a_rare_class_is_not_called_a_third_of_the_rows(cls, before):
+    """2 % are positive and overlap with the rest. The ranking is fair; the cut once called a quarter or more positive."""
+    random = np.random.default_rng(100)
+    y = np.r_[np.ones(300), np.zeros(9_700)].astype(int)  # 100 labelled, 200 hidden
+    X = random.normal(size=(10_000, 6))
+    X[:, :4] += 0.7 * y[:, None]
+    s = (np.arange(10_000) < 100).astype(int)
+    fitted = cls(HistGradientBoostingClassifier(max_iter=30), random_state=0).fit(X, s)
+    decision = fitted.decision_function(X)[s == 0]
+    assert roc_auc_score(y[s == 0], decision) > 0.75
+    assert (decision >= 0).mean() < 0.65 * before

@@ -2,7 +2,7 @@
 
     g(x) = P(s=1 | x)          a classifier of labelled against unlabelled rows
     c    = P(s=1 | y=1)        = E_P[g], the mean score of labelled rows by models that never saw them
-    prior = n_P (1 - c) / (c n_U)
+    prior = n_P (1 - c) / (c n_U), or BBE's on the same scores where that is less
 
     case-control:  P(y=1 | x) = (1 - c) / c * g / (1 - g)     among rows such as the unlabelled ones
     single-set:    P(y=1 | x) = g / c                          among rows such as labelled and unlabelled together
@@ -36,6 +36,7 @@ from sklearn.isotonic import IsotonicRegression
 from ..datasets.draw import SCENARIOS
 from ..params import param
 from ..prior import inside_unit
+from ..prior.bbe import bbe
 from ._wrapper import TINY, Wrapper, log_odds
 
 
@@ -67,7 +68,9 @@ class ElkanNoto(Wrapper):
         self.center_, self.spread_ = float(score.mean()), float(score.std()) or 1.0
         n_p, n_u = int((s == 1).sum()), int((s == 0).sum())
         c = expit(self._z(score))[s == 1].mean()
-        self.prior_ = inside_unit(n_p * (1 - c) / (c * n_u), s) if self.prior == "auto" else float(self.prior)
+        own = n_p * (1 - c) / (c * n_u)  # too large where classes overlap; the best bin may know a lower bound
+        least = min(own, bbe(score[s == 1], score[s == 0]))
+        self.prior_ = inside_unit(least, s) if self.prior == "auto" else float(self.prior)
         self.c_ = n_p / (n_p + self.prior_ * n_u)
         share = self.c_ / 2 if self.scenario == "single-set" else self.c_ / (2 - self.c_)  # g where P(y=1 | x) = 1/2
         self.threshold_ = float(logit(share))

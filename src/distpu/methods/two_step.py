@@ -10,7 +10,8 @@ the repeats. If N is smaller than a share `least_negatives` of U (all spies scor
 apart), it is the rows of U that score lowest, that many: N is never empty. With `confident`, step 2 is done a second
 time, with rows that scored above it joining P and rows that scored below 1 - `confident` joining N.
 
-The decision is step 2's own, at 1/2; with the prior given as a number, the cut is where that share of U lies above.
+The cut is step 2's own, at 1/2, or higher: at most the share of U lies above it that BBE finds from the spies' scores.
+With the prior given as a number, that share of U lies above the cut.
 
 Assumes: labelled positives are a random draw from all positives, so that a spy scores as a hidden positive does;
 positives and negatives that can be told apart. No prior is needed; prior_ is the share of U that is predicted positive.
@@ -34,6 +35,7 @@ from sklearn.utils import _safe_indexing as take
 
 from ..params import param
 from ..prior import inside_unit
+from ..prior.bbe import bbe
 from ..threshold import cut_at
 from ._wrapper import Wrapper, log_odds, scores
 
@@ -58,7 +60,7 @@ class TwoStep(Wrapper):
 
     def _learn(self, X: Any, s: np.ndarray, random: np.random.RandomState) -> None:
         P, U = np.flatnonzero(s == 1), np.flatnonzero(s == 0)
-        N = self._reliable_negatives(X, s, random)
+        N, most = self._reliable_negatives(X, s, random)
         model = self._fit_against(X, P, N, random)
         if self.confident is not None:
             rest = np.setdiff1d(U, N)
@@ -69,13 +71,13 @@ class TwoStep(Wrapper):
         self.estimators_ = [model]
         self.reliable_negatives_ = np.sort(N)
         z = log_odds(scores(model, take(X, U)), [model])
-        self.threshold_ = 0.0 if self.prior == "auto" else cut_at(z, float(self.prior))
+        self.threshold_ = max(0.0, cut_at(z, most)) if self.prior == "auto" else cut_at(z, float(self.prior))
         self.prior_ = (
             inside_unit(float(np.mean(z >= self.threshold_)), s) if self.prior == "auto" else float(self.prior)
         )
 
-    def _reliable_negatives(self, X: Any, s: np.ndarray, random: np.random.RandomState) -> np.ndarray:
-        """Step 1: row numbers of N."""
+    def _reliable_negatives(self, X: Any, s: np.ndarray, random: np.random.RandomState) -> tuple[np.ndarray, float]:
+        """Step 1: row numbers of N, and BBE's prior: a spy was learnt from as an unlabelled row is."""
         P, U = np.flatnonzero(s == 1), np.flatnonzero(s == 0)
         turn = self._folds(X, s, round(1 / self.spies), random)
         of_u, of_spies = [], np.empty(len(s))
@@ -90,7 +92,8 @@ class TwoStep(Wrapper):
         below = U[score < np.quantile(of_spies[P], self.noise)]
         least = max(1, round(self.least_negatives * len(U)))
         shuffled = random.permutation(len(U))  # equal scores in random order
-        return below if len(below) >= least else U[shuffled[np.argsort(score[shuffled], kind="stable")]][:least]
+        lowest = U[shuffled[np.argsort(score[shuffled], kind="stable")]][:least]
+        return below if len(below) >= least else lowest, inside_unit(bbe(of_spies[P], score), s)
 
     def _fit_against(self, X: Any, P: np.ndarray, N: np.ndarray, random: np.random.RandomState) -> Any:
         """Step 2: a classifier of P against N."""
