@@ -272,7 +272,7 @@ def test_calibrated_weights_in_one_dimension():
 
 def test_the_wrong_sign_of_the_inner_entropy_would_show(monkeypatch):
     net, batch, clean = one_dimensional()
-    monkeypatch.setattr("distpu.methods._calibration.binary_entropy", lambda z: -binary_entropy(z))
+    monkeypatch.setattr("distpu.methods.self_pu.binary_entropy", lambda z: -binary_entropy(z))
     w = meta_weights(net, batch, prior, clean, entropy_objective, 1e-3)
     close(row_weights(w, batch.s, budget=3.0, least=1e-10), [[1, 0]] * 3)
 

@@ -28,7 +28,7 @@ was, as there, though T_k takes as many positives as negatives. The gate is for 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,18 +38,18 @@ import pandas as pd
 import torch
 from sklearn.utils import _safe_indexing
 from torch import Tensor, nn
+from torch.func import functional_call
 from torch.nn.functional import binary_cross_entropy_with_logits as bce
 
 from ..inputs import read_labels
 from ..params import param, tuned
-from ..train.data import Batch, PUData
+from ..train.data import Batch, PUData, mean_where
 from ..train.loop import Objective, Recipe
 from ..train.run import Run
 from ..train.sampling import SAMPLINGS
 from ..train.scoring import logits
-from ._calibration import meta_weights, row_weights, weighted_risks
 from ._network import NetworkMethod
-from ._parts import Teacher, binary_entropy, nonnegative, pu_risks
+from ._parts import Teacher, binary_entropy, nonnegative, pu_risks, sigmoid_loss
 
 
 def most_certain(z: Tensor, s: Tensor, n: int) -> Tensor:
@@ -136,6 +136,36 @@ class SelfPU(NetworkMethod):
         """First epoch of the self-paced part, first of the distillation, epochs between two choices."""
         first, end, every = (round(share * self.epochs) for share in (self.warm_up, self.distil_from, self.every))
         return first, max(1, end), max(1, every)
+
+
+def weighted_risks(z: Tensor, s: Tensor, prior: float, w: Tensor | float = 1.0) -> tuple[Tensor, Tensor]:
+    """(R_p, R_n) with each row's loss times its weight; the means are over all rows, as without weights."""
+    P, U, as_positive, as_negative = s == 1, s == 0, w * sigmoid_loss(z), w * sigmoid_loss(-z)
+    return prior * mean_where(as_positive, P), mean_where(as_negative, U) - prior * mean_where(as_negative, P)
+
+
+def meta_weights(
+    net: nn.Module, batch: Batch, prior: float, x_clean: Tensor, v: Callable[[Tensor], Tensor], step: float
+) -> Tensor:
+    """(b, 2): max(0, -d v / d eps) at eps = 0; v is a function of the clean rows' logits after the virtual step."""
+    eps = batch.x.new_zeros(len(batch.s), 2, requires_grad=True)
+    weights, buffers = dict(net.named_parameters()), {k: b.clone() for k, b in net.named_buffers()}  # none is changed
+    z = functional_call(net, {**weights, **buffers}, batch.x)
+    loss = sum(weighted_risks(z, batch.s, prior, eps[:, 0])) + (eps[:, 1] * binary_entropy(z)).mean()
+    slopes = torch.autograd.grad(loss, [*weights.values()], create_graph=True)
+    stepped = {name: w - step * g for (name, w), g in zip(weights.items(), slopes, strict=True)}
+    training = net.training
+    z_clean = functional_call(net.eval(), {**stepped, **buffers}, x_clean)  # eval: BatchNorm takes few clean rows too
+    net.train(training)
+    return -torch.autograd.grad(v(z_clean), eps)[0].clamp(max=0)
+
+
+def row_weights(w: Tensor, s: Tensor, budget: float, least: float) -> Tensor:
+    """(b, 2): rows of U, in order, sum to 1 until the w1 before them reach the budget; all other rows get (1, 0)."""
+    w0, w1 = w.unbind(1)
+    w1 = torch.where(s == 0, w1 / (w0 + least + w1), 0.0)
+    w1 = torch.where(w1.cumsum(0) - w1 < budget, w1, 0.0)
+    return torch.stack([1 - w1, w1], 1)
 
 
 def consistency_weight(of: SelfPU, t: Tensor) -> Tensor:
