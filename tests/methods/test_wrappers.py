@@ -619,7 +619,7 @@ def test_bagging_with_a_blank_a_sparse_matrix_or_texts_finds_no_prior_of_1(how, 
 
 @pytest.mark.parametrize(("cls", "before"), [(ElkanNoto, 0.25), (TwoStep, 0.39)])
 def test_a_rare_class_is_not_called_a_third_of_the_rows(cls, before):
-    """2 % are positive and overlap with the rest. The ranking is fair; the cut once called a quarter or more positive."""
+    """2 % are positive and overlap with the rest. The ranking is fair; the cut once called over a quarter positive."""
     random = np.random.default_rng(100)
     y = np.r_[np.ones(300), np.zeros(9_700)].astype(int)  # 100 labelled, 200 hidden
     X = random.normal(size=(10_000, 6))
