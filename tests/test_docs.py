@@ -15,6 +15,7 @@ from scipy.stats import ttest_rel
 import distpu as package
 from distpu import METHODS
 from distpu.metrics import METRICS
+from distpu.study import experiment as experiments
 from terminal import distpu
 
 ROOT = Path(__file__).parents[1]
@@ -93,6 +94,15 @@ def test_the_guide_to_a_new_method_to_the_letter(toy, tmp_path, monkeypatch):
     assert (classifier.predict(X) == y)[s == 0].mean() > 0.6
     assert classifier.get_params()["power"] == 1.0
     np.testing.assert_array_equal(BiasedCE(**classifier.get_params()).fit(X, s).predict(X), classifier.predict(X))
+
+
+def test_the_guides_own_file_works(tmp_path):
+    guide = (Path(__file__).parents[1] / "docs/reproduce.md").read_text()
+    (tmp_path / "my.toml").write_text(guide.split("```toml\n")[1].split("```")[0])
+    experiment = experiments.read(str(tmp_path / "my.toml"))
+    assert [cell.settings for cell in experiment.cells] == [{"epochs": n} for n in (5, 10, 20, 40)]
+    for name in experiments.names():
+        assert name.split("-")[0] in guide
 
 
 # ----------------------------------------------------------------------- links

@@ -708,15 +708,6 @@ def test_a_search_keeps_every_epoch_where_it_is_asked_to(tmp_path):
     assert [[*map(len, path.values())] for path in paths] == [[1], [6]]
 
 
-def test_the_guides_own_file_works(tmp_path):
-    guide = (Path(__file__).parents[1] / "docs/reproduce.md").read_text()
-    (tmp_path / "my.toml").write_text(guide.split("```toml\n")[1].split("```")[0])
-    experiment = experiments.read(str(tmp_path / "my.toml"))
-    assert [cell.settings for cell in experiment.cells] == [{"epochs": n} for n in (5, 10, 20, 40)]
-    for name in experiments.names():
-        assert name.split("-")[0] in guide
-
-
 # ------------------------------------------------------------------ the tables
 
 
