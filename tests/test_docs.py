@@ -138,6 +138,17 @@ def test_a_pages_links_lead_somewhere(page):
             assert anchor in anchors(target), link
 
 
+def test_the_changelog_and_the_citation_name_the_version():
+    assert re.findall(r"^## \[(\d.*?)\]", text_of("CHANGELOG.md"), re.MULTILINE)[0] == package.__version__
+    assert f"\nversion: {package.__version__}\n" in text_of("CITATION.cff")
+
+
+def test_every_methods_paper_can_be_cited():
+    cited = " ".join(re.findall(r"notes: \"(.*)\"", text_of("CITATION.cff"))).replace(",", "").split()
+    without_a_paper = {"naive", "pn"}
+    assert set(METHODS) - set(cited) == without_a_paper
+
+
 def test_every_entry_of_the_log_has_a_verdict():
     table, *_ = re.findall(r"\|---\|---\|\n((?:\|.*\n)+)", text_of("docs/log/2026-11.md"))
     verdicts = re.findall(r"^\| (\w+) ", table, re.MULTILINE)
