@@ -4,7 +4,9 @@ import ast
 import csv
 import json
 import re
+import sys
 import tomllib
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +17,7 @@ from scipy.stats import ttest_rel
 import distpu as package
 from distpu import METHODS
 from distpu.metrics import METRICS
+from distpu.params import paper_value
 from distpu.study import experiment as experiments
 from terminal import distpu
 
@@ -107,6 +110,60 @@ def test_the_guide_names_every_experiment_and_no_other():
     told = {name for cell in table("docs/reproduce.md", "name", "what it is") for name in re.findall("`(.*?)`", cell)}
     files = {path.stem for path in ROOT.glob("experiments/**/*.toml")}
     assert told == {"search-*" if name.startswith("search-") else name for name in files}
+
+
+# --------------------------------------------------------------------- methods
+
+PAGES_OF_METHODS = [page for page in sorted((DOCS / "methods").glob("*.md")) if page.stem != "index"]
+every_method_page = pytest.mark.parametrize("page", PAGES_OF_METHODS, ids=lambda page: page.stem)
+
+
+def test_the_list_of_methods_is_complete():
+    rows = table("docs/methods/index.md", "name", "in Python")
+    listed = {re.sub(r"\[(.*?)\]\(.*?\)", r"\1", name): cells for name, cells in rows.items()}
+    assert list(listed) == list(METHODS)
+    for name, (cls, _, needs_prior, paper) in listed.items():
+        assert cls == f"`{METHODS[name].__name__}`"
+        assert needs_prior == ("yes" if METHODS[name].needs_prior else "no"), name
+        year = re.search(r"\d{4}", paper)
+        assert year is None or year[0] in METHODS[name].paper, name
+        assert (DOCS / f"methods/{name}.md").exists() == (f"[{name}]({name}.md)" in rows), name
+
+
+@every_method_page
+def test_a_methods_page_has_the_equations_of_its_header(page):
+    cls = METHODS[page.stem]
+    header = sys.modules[cls.__module__].__doc__
+    equations = [line for line in header.splitlines() if line.startswith("    ")]
+    if page.stem == "dist-pu":  # its page has more words for the rest
+        equations = [line for line in equations if re.match("    (R_lab =|warm-up:|mixup:)", line)]
+    assert len(equations) > 2
+    for line in equations:
+        assert line in page.read_text().splitlines(), line
+
+
+@every_method_page
+def test_a_methods_figures_are_those_of_the_runs(page):
+    found = table(page.relative_to(ROOT), "data", "accuracy", "AUC", "runs")
+    assert found
+    for dataset, (accuracy, auc, runs) in found.items():
+        name = re.match(r"\[(.*?)\]", runs)[1]
+        cell = dict(method=page.stem, dataset=dataset.lower())
+        kept = "last" if lines_of(name, keep="last", **cell) else "pu"
+        for told, metric in ((accuracy, "accuracy"), (auc, "auc")):
+            ours = values(name, metric, keep=kept, **cell)
+            assert told == f"{np.mean(ours):.1f} ± {np.std(ours, ddof=1):.1f}", (dataset, metric)
+
+
+def test_dist_pus_presets_are_those_of_the_class():
+    rows = table("docs/methods/dist-pu.md", "setting", "symbol", "`paper`", "`small`", "`fashion-mnist`")
+    papers = {field.name: paper_value(field) for field in fields(package.DistPU)}
+    presets = package.DistPU.presets
+    assert {name.strip("`") for name in rows} == {setting for preset in presets.values() for setting in preset}
+    for name, (_, paper, small, fashion) in rows.items():
+        setting = name.strip("`")
+        assert paper == str(papers[setting]), name
+        assert [small, fashion] == [str(presets[p].get(setting, "")) for p in ("small", "fashion-mnist")], name
 
 
 # ----------------------------------------------------------------------- links
@@ -249,6 +306,16 @@ def test_a_wrong_prior_costs_what_the_page_says():
             cell = dict(method=method, dataset=dataset)
             ours = [mean(study, metric.lower(), variant=f"prior={prior}", **cell) for prior in priors]
             assert told == [f"{value:.1f}" for value in ours], name
+
+
+def test_what_dist_pus_page_says_of_a_wrong_prior():
+    costs = [
+        mean(study, method="dist-pu", variant="prior=0.4") - mean(study, method="dist-pu", variant=f"prior={prior}")
+        for study in ("prior-sensitivity", "prior-fashion-mnist")
+        for prior in (0.3, 0.5)
+    ]
+    told = f"A prior that is wrong by 0.1 costs {min(costs):.1f} to {max(costs):.1f} points of accuracy"
+    assert told in " ".join(text_of("docs/methods/dist-pu.md").split())
 
 
 def test_the_ablation_is_that_of_the_runs():
