@@ -7,20 +7,17 @@
     case-control:  P(y=1 | x) = (1 - c) / c * g / (1 - g)     among rows such as the unlabelled ones
     single-set:    P(y=1 | x) = g / c                          among rows such as labelled and unlabelled together
 
-Both are cut off at 1. The rows are split into folds and each fold's model scores the rows it did not see, so that all
-labelled rows count for c; g is the mean of the folds' models, brought to P(s=1 | x) by an isotonic regression on those
-out-of-fold scores. After it the paper's other estimate, mean g of U / mean g of P, gives the same prior. The prior
-given as a number gives c = n_P / (n_P + prior n_U) instead.
+Both are cut off at 1. The rows are split into folds, and each fold's model scores the rows that it did not see, so that
+all labelled rows count for c. g is the mean of the folds' models, calibrated to P(s=1 | x) by an isotonic regression on
+those out-of-fold scores. A prior given as a number gives c = n_P / (n_P + prior n_U) instead.
 
-Assumes: labelled positives are a random draw from all positives (SCAR); positives and negatives hardly overlap, since
-g reaches c only where a row is surely positive: overlap, a weak classifier or few labelled rows make the prior too
-large. Nothing of the classifier's scores but their order: class weights and overconfidence are undone by calibration.
+Assumes: labelled positives are a random draw from all positives (SCAR), and positives and negatives hardly overlap,
+since g reaches c only where a row is surely positive. Overlap, a weak classifier or few labelled rows make the prior
+too large. Only the order of the classifier's scores counts: calibration undoes class weights and overconfidence.
 
-Differs from its public code: pulearn holds out one tenth of the labelled rows, does not calibrate and returns g / c
-unclipped, "probabilities" up to 4.3. The paper scales by Platt's sigmoid; over ten classifiers on digits and
-breast-cancer the isotonic one gave 82.8 against 78.2 % accuracy and a prior off by 0.15 instead of 0.24. Gradient
-boosting, the default, and a random forest tie there (89.4 and 89.5 %); where few of many rows are labelled, boosting
-ranks better (pulearn's on Fashion-MNIST: AUC 96 against 83).
+Differs from its public code: pulearn holds out one tenth of the labelled rows, does not calibrate, and returns g / c
+without a cut at 1. The paper calibrates by Platt's sigmoid; here the regression is isotonic. docs/methods/elkan-noto.md
+has the reasons and the measurements.
 """
 
 from __future__ import annotations

@@ -6,20 +6,15 @@ Estimation", TPAMI 2022). Some positives are likelier to be labelled than others
     E:      q = P(y=1|x,s) = 1 on P,   (1-eta) h / ((1-eta) h + (1-h)) = sigma(z - log(1 + exp(e))) on U
     M:      mean [-q log h - (1-q) log(1-h)]  +  mean q [-s log eta - (1-s) log(1-eta)]
 
-h learns from P and from the `kept` share of U whose losses are smallest; eta from all rows, as far as they are
-positive.
+h learns from P and from the `kept` share of U whose losses are smallest. eta learns from all rows, weighed by q.
 
-Assumes: one draw of rows in which some positives were labelled, by a rule that may depend on the row. No prior; prior_
-is the mean of q over U. The likelihood knows the product h eta only, so where h ends is decided by where it starts: h =
-P(s=1|x) with eta = 1 fits the labels as well. Hence the equal weights at the start, which make h > 1/2 mean "more often
-among P than among U"; a short start, as networks soon know the few labelled rows by heart; and `m_epochs` of training
-between two E steps. Where eta is near 0, q is h itself: nothing but the last E step holds h there, and each new one
-lets it drift. On digits an E step every epoch brought the negatives' h from 0.17 to 0.63 and the AUC from 0.95 to 0.55
-(0.87 without the L2 penalty); every 20 epochs, 0.94.
+Assumes: the rows are one draw, in which some positives were labelled by a rule that may depend on the row. LBE needs no
+prior; prior_ is the mean of q over U. The likelihood depends on the product h eta only, so the start decides where h
+ends. The start must be short, and an M step must take several epochs (`m_epochs`).
 
-Differs from its public code, known through the copy in PU-Bench: labelled rows are never dropped for their loss; eta
-starts at the labelled rows' true share, not at equal weights, which would call half of the positives labelled; M steps
-are epochs of the shared trainer, not steps on a tenth of the rows.
+Differs from its public code, known through the copy in PU-Bench: labelled rows are never dropped for their loss. eta
+starts at the labelled rows' true share instead of equal weights. M steps are epochs of the shared trainer instead of
+steps on a tenth of the rows. docs/methods/lbe.md has the reasons and the measurements.
 """
 
 from __future__ import annotations

@@ -5,22 +5,20 @@
              N = {unlabelled rows that score below t}, the reliable negatives
     step 2:  fit P against N;  rows that are in neither are left out
 
-Step 1 is repeated until every labelled row has been a spy once, and an unlabelled row's score is the median over
-the repeats. If N is smaller than a share `least_negatives` of U (all spies score lowest, or the scores do not tell rows
-apart), it is the rows of U that score lowest, that many: N is never empty. With `confident`, step 2 is done a second
-time, with rows that scored above it joining P and rows that scored below 1 - `confident` joining N.
+Step 1 is repeated until every labelled row has been a spy once. An unlabelled row's score is the median over the
+repeats. N has at least a share `least_negatives` of U: where fewer rows score below t, N is the rows of U that score
+lowest. With `confident`, step 2 is done a second time: rows that scored above `confident` join P, and rows that scored
+below 1 - `confident` join N.
 
 The cut is step 2's own, at 1/2, or higher: at most the share of U lies above it that BBE finds from the spies' scores.
 With the prior given as a number, that share of U lies above the cut.
 
-Assumes: labelled positives are a random draw from all positives, so that a spy scores as a hidden positive does;
-positives and negatives that can be told apart. No prior is needed; prior_ is the share of U that is predicted positive.
+Assumes: labelled positives are a random draw from all positives, so that a spy scores as a hidden positive does, and
+positives and negatives can be told apart. No prior is needed; prior_ is the share of U that is predicted positive.
 
-Differs from its public code: one draw of spies decides in the paper and in pulearn, and with few labelled rows that is
-a lottery (pulearn's unreleased version: 77 +- 18 % accuracy on digits). The repeats cost 1 / spies fits and halve the
-positives that slip into N (on digits from 11 to 5 %). The paper's second step is EM with naive Bayes; here it is the
-classifier given, gradient boosting by default: 90 and 89 % on digits (case-control, single-set), 94 and 94 % on
-breast-cancer; a random forest 82, 88, 92, 94, since full trees know their rows by heart and score spies as negatives.
+Differs from its public code: one draw of spies decides in the paper and in pulearn; here every labelled row is a spy
+once. The paper's second step is EM with naive Bayes; here it is the classifier given, gradient boosting by default.
+docs/methods/two-step.md has the reasons and the measurements.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""VPU (Chen, Liu, Wang, Wu: A Variational Approach for Learning from Positive and Unlabeled Data, NeurIPS 2020).
+"""VPU (Chen, Liu, Wang, Zhao, Wu: A Variational Approach for Learning from Positive and Unlabeled Data, NeurIPS 2020).
 
     Phi = sigma(z);  X = the unlabelled rows;  P = labelled rows, drawn to as many as the batch has of X
 
@@ -7,21 +7,15 @@
             lam ~ Beta(alpha, alpha), one for a batch
     minimise L_var + weight L_reg;   predict positive where Phi / peak >= 1/2,   peak = max of Phi over X and P
 
-L_var is least where Phi is p(y=1|x) times any constant, and no prior enters; the peak takes the constant out again.
-p is that of X: with labelled rows in X beside their copies among the unlabelled ones, positives would count twice, and
-the cut would lie at p(y=1|x) = 0.435 instead of 0.5 on Alzheimer (769 labelled, 5,121 unlabelled rows).
+L_var is least where Phi is p(y=1|x) times any constant; no prior enters. The peak takes the constant out again.
 
-Assumes: P drawn at random from the positives, and rows for which p(y=1|x) is 1, else every probability is too high.
-No prior; if one is given it is not used. Memorises few labelled rows quickly: the epoch kept is the one with the least
-L_var on rows held out.
+Assumes: P is drawn at random from the positives, and some rows have p(y=1|x) = 1; else every probability is too high.
+VPU needs no prior and does not use one that is given. The network soon learns few labelled rows by heart, so the epoch
+kept is the one with the least L_var on rows held out.
 
-Differs from its public code: the rows held out are not also learnt from. weight is 5, by PU accuracy on held-out rows
-of digits, for some hundred labelled rows and a network with BatchNorm; the paper's, for 3,000, are 0.3 with lr 3e-4
-(F-MNIST) and 0.03 with lr 3e-5 (CIFAR-10). An epoch has at most 30 steps, as there; lr, 60 epochs, batches of 256 and
-the cosine are the shared trainer's (there 50 epochs, 500 rows, two halvings of the rate with a new Adam each); betas
-and no L2 as there. X there is all training rows, the labelled among them, once: here the unlabelled ones, which hold
-copies of the labelled in the paper's protocol. peak may be a high quantile instead of one extreme row, and larger
-responses keep their order.
+Differs from its public code: the rows held out are not also learnt from. X is the unlabelled rows; in that code X is
+all rows, which here would count the labelled positives twice. The weight, the rate, the epochs and the batch size are
+our own. docs/methods/vpu.md has the values of both, the reasons and the measurements.
 """
 
 from __future__ import annotations
