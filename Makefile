@@ -6,7 +6,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK ?= 1
 
 NAME ?= table-2
 
-.PHONY: demo test check test-slow bench reproduce clean
+.PHONY: demo test check test-slow bench reproduce docs clean
 
 demo: .venv/ready
 	$(BIN)/distpu demo
@@ -29,10 +29,14 @@ bench: .venv/ready
 reproduce: .venv/ready
 	$(BIN)/distpu reproduce $(NAME)
 
+# The site, into site/. Its search needs a server: .venv/bin/python -m http.server -d site
+docs: .venv/ready
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
 .venv/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet -c constraints.txt -e '.[dev]'
+	$(BIN)/pip install --quiet -c constraints.txt -e '.[dev,docs]'
 	touch $@
 
 clean:
-	rm -rf .venv runs .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv runs site .pytest_cache .mypy_cache .ruff_cache

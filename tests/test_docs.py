@@ -2,8 +2,11 @@
 
 import ast
 import csv
+import importlib
 import json
+import os
 import re
+import subprocess
 import sys
 import tomllib
 from dataclasses import fields
@@ -212,6 +215,40 @@ def test_every_entry_of_the_log_has_a_verdict():
     for log in (DOCS / "log").glob("*.md"):
         for heading in re.findall(r"^## (.*)$", log.read_text(), re.MULTILINE):
             assert heading.endswith(tuple(f"({verdict})" for verdict in verdicts)), heading
+
+
+# -------------------------------------------------------------------- the site
+
+
+def test_the_api_reference_has_every_public_name():
+    page = text_of("docs/api.md")
+    directives = re.findall(r"^::: ([\w.]+)$", page, re.MULTILINE)
+    named = {directive.split(".")[-1] for directive in directives} | set(re.findall(r"`(\w+)`", page))
+    assert set(package.__all__) <= named
+    for directive in directives:
+        module, _, name = directive.rpartition(".")
+        if name[0].isupper() or name in package.__all__:
+            assert hasattr(importlib.import_module(module), name), directive
+        else:
+            importlib.import_module(directive)
+
+
+def test_the_site_can_be_built(tmp_path):
+    """A link that leads nowhere or a docstring that cannot be read ends the build."""
+    pytest.importorskip("mkdocs", reason="pip install 'distpu[docs]' brings it, as make test does")
+    built = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", tmp_path],
+        cwd=ROOT,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+        capture_output=True,
+        text=True,
+    )
+    assert built.returncode == 0, built.stderr
+    api = (tmp_path / "api.html").read_text()
+    assert "passes over the rows (≥ 1)" in api  # the help and the range of a parameter
+    for page in tmp_path.rglob("*.html"):
+        loaded = re.findall(r"<(?:script|img|iframe|link)[^>]*(?:src|href)=\"?(https?:[^\"\s>]*)", page.read_text())
+        assert not loaded, (page, loaded)  # nothing comes from another host
 
 
 # --------------------------------------------------------------------- numbers
