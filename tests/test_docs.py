@@ -284,10 +284,12 @@ def cells():
             yield cell["method"], cell["label"], dataset, cell[dataset]["published"]
 
 
-def table(page, *head):
-    """The table of a page whose header begins with these cells: its first column -> the other cells."""
-    found = []
-    for block in re.findall(r"(?:^\|.*\n)+", text_of(page), re.MULTILINE):
+def table(page, *head, under=""):
+    """The table whose header begins with these cells, of a page or of one section: first column -> other cells."""
+    found, text = [], text_of(page)
+    if under:
+        text = text.split(f"\n{under}\n")[1].split("\n#")[0]
+    for block in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
         first, _, *rows = ([cell.strip() for cell in line.strip("|\n").split("|")] for line in block.splitlines())
         if first[: len(head)] == [*head]:
             found.append({row[0]: row[1:] for row in rows})
@@ -343,6 +345,39 @@ def test_a_wrong_prior_costs_what_the_page_says():
             cell = dict(method=method, dataset=dataset)
             ours = [mean(study, metric.lower(), variant=f"prior={prior}", **cell) for prior in priors]
             assert told == [f"{value:.1f}" for value in ours], name
+
+
+@pytest.mark.parametrize(
+    "under, name", [("### digits", "compare-digits"), ("### breast-cancer", "compare-breast-cancer"),
+                    ("## Measured on Fashion-MNIST", "methods-fashion-mnist")]
+)  # fmt: skip
+def test_the_guide_to_choosing_has_the_figures_of_the_runs(under, name):
+    rows = table("docs/choosing.md", "method", "accuracy", "F1", "AUC", under=under)
+    assert set(rows) >= {method for method in METHODS if lines_of(name, method=method, variant=None)}
+    for method, (*figures, seconds) in ((m, [*cells, ""][:4]) for m, cells in rows.items()):
+        lines = lines_of(name, method=method, variant=None)
+        for told, metric in zip(figures, ("accuracy", "f1", "auc"), strict=True):
+            ours = [100 * line[metric] for line in lines]
+            assert told == f"{np.mean(ours):.1f} ± {np.std(ours, ddof=1):.1f}", (method, metric)
+        if seconds:
+            assert seconds == f"{np.mean([line['seconds'] for line in lines]):.1f}", method
+
+
+def test_what_the_guide_to_choosing_says_of_a_wrong_prior():
+    costs = {0.1: [], 0.2: []}
+    for study, method in (
+        ("prior-sensitivity", "dist-pu"),
+        ("prior-fashion-mnist", "dist-pu"),
+        ("prior-fashion-mnist", "nnpu"),
+    ):
+        right = mean(study, method=method, variant="prior=0.4")
+        for prior in (0.2, 0.3, 0.5, 0.6):
+            costs[round(abs(prior - 0.4), 1)].append(right - mean(study, method=method, variant=f"prior={prior}"))
+    little, much = costs.values()
+    told = (
+        f"wrong by 0.1 costs {min(little):.0f} to {max(little):.0f} points of accuracy, one that is wrong by 0.2 costs"
+    )
+    assert f"{told} {min(much):.0f} to {max(much):.0f}" in " ".join(text_of("docs/choosing.md").split())
 
 
 def test_what_dist_pus_page_says_of_a_wrong_prior():
