@@ -24,7 +24,8 @@ def on_files(files: Files, config: Any) -> Files:
     for pattern in PATTERNS:
         for path in sorted(ROOT.glob(pattern)):
             name = path.relative_to(ROOT).as_posix()
-            files.append(File.generated(config, name, abs_src_path=str(path)))
+            if path.name != "notes.md":  # a part of the README.md beside it
+                files.append(File.generated(config, name, abs_src_path=str(path)))
     return files
 
 
