@@ -23,6 +23,7 @@ from distpu.metrics import METRICS
 from distpu.params import paper_value
 from distpu.study import experiment as experiments
 from terminal import distpu
+from test_layers import LAYERS
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -203,6 +204,11 @@ def test_a_pages_links_lead_somewhere(page):
 def test_the_changelog_and_the_citation_name_the_version():
     assert re.findall(r"^## \[(\d.*?)\]", text_of("CHANGELOG.md"), re.MULTILINE)[0] == package.__version__
     assert f"\nversion: {package.__version__}\n" in text_of("CITATION.cff")
+
+
+def test_contributing_has_the_layers():
+    (block,) = (block for block in blocks("CONTRIBUTING.md", "") if block.startswith("cli\n"))
+    assert [set(line.split(", ")) for line in block.splitlines()] == LAYERS
 
 
 def test_every_methods_paper_can_be_cited():
