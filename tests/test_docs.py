@@ -206,6 +206,12 @@ def test_the_changelog_and_the_citation_name_the_version():
     assert f"\nversion: {package.__version__}\n" in text_of("CITATION.cff")
 
 
+def test_the_places_that_contributing_names_are_there():
+    places = re.findall(r"`((?:src|tests|docs|examples)/[\w./-]+)`", text_of("CONTRIBUTING.md"))
+    assert len(places) > 10
+    assert [place for place in places if not (ROOT / place).exists()] == []
+
+
 def test_contributing_has_the_layers():
     (block,) = (block for block in blocks("CONTRIBUTING.md", "") if block.startswith("cli\n"))
     assert [set(line.split(", ")) for line in block.splitlines()] == LAYERS
