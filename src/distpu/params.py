@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import importlib
 from collections.abc import Iterable
 from dataclasses import Field, field, fields
 from typing import Any, TypeVar
@@ -49,6 +50,19 @@ def near(name: object, known: Iterable[object]) -> str:
     """The hint "; did you mean ...?", or nothing where no known name is close."""
     close = difflib.get_close_matches(str(name), [str(one) for one in known], 1)
     return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def need(module: str, extra: str, what: str) -> Any:
+    """An optional package, imported late; where it is missing the error says what to type."""
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name != module.split(".")[0]:
+            raise
+        name = {"PIL": "pillow"}.get(error.name, error.name)
+        raise ModuleNotFoundError(
+            f'{what} needs {name}; type: pip install "distpu[{extra}]"', name=error.name
+        ) from None
 
 
 def check_parameters(estimator: Any) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..params import need
 from ..progress import watched
 from .damaged import one_line
 from .known import COUNTS, PEOPLE, TEST_SLICES
@@ -87,7 +88,7 @@ def _last_slices(files: list[tuple[str, str, str]]) -> np.ndarray | None:
 
 
 def _grey(content: bytes) -> np.ndarray:
-    from PIL import Image
+    Image = need("PIL.Image", "images", "reading images")
 
     with Image.open(io.BytesIO(content)) as image:
         return np.asarray(image.convert("L").resize((224, 224), Image.Resampling.BILINEAR))

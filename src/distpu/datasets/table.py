@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..params import near
+from ..params import near, need
 from .damaged import one_line, some
 
 if TYPE_CHECKING:
@@ -66,6 +66,8 @@ def _read_table(
 ) -> tuple[pd.DataFrame, np.ndarray | None]:
     import pandas as pd
 
+    if kind == ".parquet":
+        need("pyarrow", "parquet", "reading Parquet")
     with one_line(path, "write it again"):
         if kind == ".parquet":
             table = pd.read_parquet(path).reset_index(drop=True)

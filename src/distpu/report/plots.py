@@ -8,6 +8,7 @@ import numpy as np
 
 from ..files import checkpoint
 from ..files.folder import read_log
+from ..params import need
 
 NAMES = {"dist-pu": "Dist-PU", "nnpu": "nnPU", "upu": "uPU", "naive": "naive"}
 KINDS = (  # rows of a histogram: label, test on (s, y), colour
@@ -20,6 +21,7 @@ COLOURS = {"dist-pu": "#b2182b", "nnpu": "#2166ac", "upu": "#92c5de", "naive": "
 
 def demo(runs: list[Path], path: Path) -> Path:
     """Score histograms of each run, and the share predicted positive over the epochs against the true prior."""
+    need("matplotlib", "plots", "drawing")
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
