@@ -18,7 +18,7 @@ import numpy as np
 import torch
 
 from distpu import DistPU, nets
-from distpu.files import checkpoint
+from distpu.files import tensors
 from distpu.methods import dist_pu
 from distpu.train import run
 
@@ -30,7 +30,7 @@ def die():
 def arm(point):
     kind, *rest = point.split()
     counts = {"saved": 0, "passes": 0}
-    log, write, save, logits = run.Run._log, checkpoint.write, checkpoint.save, dist_pu.logits
+    log, write, save, logits = run.Run._log, tensors.write, tensors.save, dist_pu.logits
 
     def dying_log(self, stage, epoch, model):
         log(self, stage, epoch, model)
@@ -57,7 +57,7 @@ def arm(point):
             die()
         return logits(model, x, *device)
 
-    run.Run._log, checkpoint.write, checkpoint.save, dist_pu.logits = dying_log, dying_write, dying_save, dying_logits
+    run.Run._log, tensors.write, tensors.save, dist_pu.logits = dying_log, dying_write, dying_save, dying_logits
 
 
 def train(folder):

@@ -13,7 +13,7 @@ import torch
 
 import distpu as package
 from distpu import estimate_prior
-from distpu.files import checkpoint
+from distpu.files import tensors
 from distpu.inputs import read_labels
 from small import small
 from terminal import distpu, done, refused
@@ -530,7 +530,7 @@ def test_a_folder_that_cannot_be_written(here, place):
 
 
 def test_a_folder_that_another_process_trains_in(here, toy):
-    from distpu.files.folder import lock
+    from distpu.files.lock import lock
 
     (here / "run").mkdir()
     with lock(here / "run"):
@@ -584,7 +584,7 @@ def damages():
         "model.json lacks a key": (lambda f: (f / "model.json").write_text("{}"), "model.json has no 'prior'"),
         "weights are gone": (lambda f: (f / "model.safetensors").unlink(), "model.safetensors does not exist"),
         "other weights": (
-            lambda f: checkpoint.save(f / "model.safetensors", {"mean": torch.zeros(6), "scale": torch.ones(6)}),
+            lambda f: tensors.save(f / "model.safetensors", {"mean": torch.zeros(6), "scale": torch.ones(6)}),
             "do not fit network='mlp' for rows of shape (6,)",
         ),
     }
@@ -603,16 +603,16 @@ def test_a_damaged_run_folder(name, copy, tmp_path):
 
 def test_damaged_weights_are_noticed_at_every_byte(tmp_path):
     path = tmp_path / "model.safetensors"
-    checkpoint.save(path, {"a": torch.arange(5.0), "b": torch.tensor([True, False])}, stage="x")
+    tensors.save(path, {"a": torch.arange(5.0), "b": torch.tensor([True, False])}, stage="x")
     content = path.read_bytes()
     for i in range(len(content)):
         path.write_bytes(content[:i] + bytes([content[i] ^ 1]) + content[i + 1 :])
         with pytest.raises(ValueError, match=r"model.safetensors is damaged \("):
-            checkpoint.load(path)
+            tensors.load(path)
     for i in range(len(content)):
         path.write_bytes(content[:i])
         with pytest.raises(ValueError, match=r"model.safetensors is damaged \("):
-            checkpoint.load(path)
+            tensors.load(path)
 
 
 @pytest.mark.parametrize("damage", [lambda b: b[:-1], lambda b: b[:-9] + b"x" + b[-8:], lambda b: b""])
@@ -675,9 +675,9 @@ def test_a_loss_that_becomes_nan(toy, tmp_path):
     assert expected in str(error.value) and "lower the learning rate, in another folder," in str(error.value)
     kept = tmp_path / "run/stage-nnpu.safetensors"
     assert f"(the last good state is kept: {kept})" in str(error.value)
-    tensors, meta = checkpoint.load(kept)
+    state, meta = tensors.load(kept)
     assert meta["epochs_done"] in (1, 2)  # saving every epoch may be too dear
-    assert all(t.isfinite().all() for t in tensors.values())
+    assert all(t.isfinite().all() for t in state.values())
     log = [json.loads(line) for line in (tmp_path / "run/metrics.jsonl").read_text().splitlines()]
     assert [row["epoch"] for row in log] == [0, 1] and not (tmp_path / "run/done").exists()
     with pytest.raises(FloatingPointError) as error:

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from distpu.files import checkpoint
-from distpu.files.folder import spent
+from distpu.files import atomic, tensors
+from distpu.files.lock import lock
+from distpu.files.run_folder import spent
 from killed import train
 
 SCRIPT = Path(__file__).with_name("killed.py")
@@ -41,8 +42,8 @@ def start(*arguments):
 
 
 def assert_same(folder, whole):
-    a, _ = checkpoint.load(folder / "model.safetensors")
-    b, _ = checkpoint.load(whole / "model.safetensors")
+    a, _ = tensors.load(folder / "model.safetensors")
+    b, _ = tensors.load(whole / "model.safetensors")
     assert a.keys() == b.keys() and all(torch.equal(a[k], b[k]) for k in a)
     assert (folder / "metrics.jsonl").read_text() == (whole / "metrics.jsonl").read_text()
     assert (folder / "done").exists() and not list(folder.glob("stage-*"))
@@ -99,7 +100,7 @@ def test_a_run_that_was_stopped_counts_all_its_seconds(tmp_path):
     assert start(folder, "epoch mixup 2").wait(120) == -signal.SIGKILL
     before = spent(folder)
     assert before > 0
-    checkpoint.write_json(folder / "seconds.json", {"seconds": before + 1000})
+    atomic.write_json(folder / "seconds.json", {"seconds": before + 1000})
     train(folder)
     assert 1000 + before < spent(folder) < 1000 + before + 100
     for text in ("", '{"seconds": null}', "[]"):
@@ -108,8 +109,6 @@ def test_a_run_that_was_stopped_counts_all_its_seconds(tmp_path):
 
 
 def test_one_process_per_folder(tmp_path):
-    from distpu.files.folder import lock
-
     with lock(tmp_path), pytest.raises(ValueError, match="being trained by another process"), lock(tmp_path):
         pass
     with lock(tmp_path):  # free again

@@ -24,7 +24,7 @@ from typer.testing import CliRunner
 from distpu import Naive, datasets, metrics
 from distpu.cli import app
 from distpu.datasets.draw import draw_pu
-from distpu.files.folder import lock
+from distpu.files.lock import lock
 from distpu.study import experiment as experiments
 from distpu.study import figures, reproduce, tables
 from distpu.study import runs as bench

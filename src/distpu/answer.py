@@ -12,8 +12,8 @@ import numpy as np
 
 from . import datasets
 from .estimator import PUEstimator
-from .files import checkpoint
-from .files.folder import spent
+from .files import atomic
+from .files.run_folder import spent
 from .inputs import read_labels
 from .methods import make
 from .params import near
@@ -83,7 +83,7 @@ def fit_file(
     if place is not None:
         table = answer.ranked
         content = scores_csv(table["row"].to_numpy(), table["probability"].to_numpy(), table["positive"].to_numpy())
-        checkpoint.write(place / "ranked.csv", content.encode())
+        atomic.write(place / "ranked.csv", content.encode())
     return answer
 
 

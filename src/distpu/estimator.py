@@ -18,8 +18,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import __version__
-from .files import checkpoint
-from .files.folder import Row, open_folder
+from .files import atomic
+from .files.run_folder import Row, open_folder
 from .inputs import read_labels
 from .params import check_parameters, param
 from .prior import estimate_prior
@@ -139,11 +139,11 @@ class PUEstimator(ClassifierMixin, BaseEstimator):
             return float("nan")
         known = folder / "prior.json" if folder else None  # a forest takes a while: not again after a kill
         if known and known.exists():
-            return checkpoint.read_json(known, "prior")["prior"]
+            return atomic.read_json(known, "prior")["prior"]
         with busy(f"{self.name}: estimating the prior", self.progress in ("auto", True)):
             prior = self._estimated_prior(rows, s)
         if known:
-            checkpoint.write_json(known, {"prior": prior})
+            atomic.write_json(known, {"prior": prior})
         return prior
 
     def _estimated_prior(self, rows: Any, s: np.ndarray) -> float:
@@ -183,7 +183,7 @@ class PUEstimator(ClassifierMixin, BaseEstimator):
             raise ValueError(f"{path} {'is a file' if path.is_file() else 'is not empty'}; name a new folder")
         path.mkdir(parents=True, exist_ok=True)
         config = {"method": self.name, "params": self._plain_parameters(), "data": {}, "versions": versions()}
-        checkpoint.write_json(path / "config.json", config)
+        atomic.write_json(path / "config.json", config)
         self._write_history(path)
         self._finish(path)
         return path
@@ -194,8 +194,8 @@ class PUEstimator(ClassifierMixin, BaseEstimator):
     def _finish(self, folder: Path) -> None:
         """Write the model, then `done`: a folder with `done` is whole."""
         self._write_model(folder)
-        checkpoint.write_json(folder / "model.json", self._fitted())
-        checkpoint.write(folder / "done", b"")
+        atomic.write_json(folder / "model.json", self._fitted())
+        atomic.write(folder / "done", b"")
 
     def _fitted(self) -> Row:
         names = getattr(self, "feature_names_in_", None)
@@ -211,7 +211,7 @@ class PUEstimator(ClassifierMixin, BaseEstimator):
 
     def _restore(self: Self, folder: Path) -> Self:
         """Take the fitted state from a finished run folder."""
-        fitted = checkpoint.read_json(folder / "model.json", *self._fitted_keys())
+        fitted = atomic.read_json(folder / "model.json", *self._fitted_keys())
         self.prior_ = float("nan") if fitted["prior"] is None else fitted["prior"]
         self.threshold_, self.classes_ = fitted["threshold"], np.array(fitted["classes"])
         if fitted["n_features_in"] is not None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from . import __version__
 from .estimator import PUEstimator
-from .files import checkpoint
+from .files import atomic
 from .methods import METHODS
 
 
@@ -25,7 +25,7 @@ def load(folder: str | Path, network: Callable[..., Any] | None = None, device: 
         raise FileNotFoundError(f"{path} {what} a run folder{why}, such as distpu fit writes")
     if not (path / "done").exists():
         raise ValueError(f"{path} is not finished; run the same fit again and it goes on where it stopped")
-    config = checkpoint.read_json(path / "config.json", "method", "params")
+    config = atomic.read_json(path / "config.json", "method", "params")
     if config["method"] not in METHODS:
         raise ValueError(
             f"{path} holds a model of method {config['method']!r}, which distpu {__version__} does not know; "

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from .. import datasets
-from ..files import checkpoint
-from ..files.folder import log_lines
+from ..files import atomic
+from ..files.run_folder import log_lines
 from ..methods import METHODS
 from ..metrics import METRICS
 from ..params import near, paper_value
@@ -169,7 +169,7 @@ def predict(folder: Path, data: str, path: Path | None, root: Path | None) -> No
         sys.stdout.write(scores)
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    checkpoint.write(path, scores.encode())
+    atomic.write(path, scores.encode())
     print(f"{len(p)} rows scored, {int((p >= 0.5).sum())} predicted positive: {path}")
 
 
@@ -284,9 +284,9 @@ def _write_comparison(folder: Path, groups: dict[str, list[bench.Result]]) -> No
     """table.md for reading, runs.jsonl for everything else."""
     columns = (*METRICS, "prior", "seconds")
     text = tables.markdown_table(["method", *columns], _comparison_rows(groups, columns))
-    checkpoint.write(folder / "table.md", text.encode())
+    atomic.write(folder / "table.md", text.encode())
     rows = [result for results in groups.values() for result in results]
-    checkpoint.write(folder / "runs.jsonl", log_lines(rows).encode())
+    atomic.write(folder / "runs.jsonl", log_lines(rows).encode())
 
 
 # ---------------------------------------------------------------- reproduce

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from . import checkpoint
+from . import atomic
 
 # skops trusts scikit-learn's and numpy's own types. These two hold the arrays of trees, which are checked below.
 TRUSTED = ["sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor", "sklearn.tree._tree.Tree"]
@@ -36,7 +36,7 @@ def save(path: Path, state: dict[str, Any], owner: str) -> None:
             f"{owner} holds {', '.join(strange)}, which has no file that is safe to load; fit without a folder and "
             "keep the model with joblib.dump, whose files can run code when they are loaded"
         )
-    checkpoint.write(path, content)
+    atomic.write(path, content)
 
 
 def load(path: Path) -> dict[str, Any]:

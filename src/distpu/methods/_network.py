@@ -16,8 +16,8 @@ from torch import nn
 
 from .. import nets
 from ..estimator import PUEstimator
-from ..files import checkpoint
-from ..files.folder import Row, log_lines, read_log
+from ..files import atomic, tensors
+from ..files.run_folder import Row, log_lines, read_log
 from ..inputs import as_channels_first, layout_of, refuse_infinite
 from ..params import near, param, resolved, tuned
 from ..progress import Bar
@@ -138,10 +138,10 @@ class NetworkMethod(PUEstimator):
     # -------------------------------------------------------- save and load
 
     def _write_history(self, folder: Path) -> None:
-        checkpoint.write(folder / "metrics.jsonl", log_lines(self.history_).encode())
+        atomic.write(folder / "metrics.jsonl", log_lines(self.history_).encode())
 
     def _write_model(self, folder: Path) -> None:
-        checkpoint.save(folder / "model.safetensors", dict(self.model_.state_dict()))
+        tensors.save(folder / "model.safetensors", dict(self.model_.state_dict()))
 
     def _kind(self) -> Row:
         kind: Row = {"shape": list(self.shape_), "layout": self.layout_, "bytes": self.bytes_}
@@ -156,12 +156,12 @@ class NetworkMethod(PUEstimator):
         self.settings_ = fitted.get("settings") or resolved(type(self), self.preset_, told)
 
     def _read_model(self, folder: Path) -> None:
-        tensors, _ = checkpoint.load(folder / "model.safetensors")
+        weights, _ = tensors.load(folder / "model.safetensors")
         with torch.random.fork_rng(devices=[]):
             body = nets.body(self.network, self.shape_)
         try:
-            model = nets.Network(body, tensors["mean"], tensors["scale"])
-            model.load_state_dict(tensors)
+            model = nets.Network(body, weights["mean"], weights["scale"])
+            model.load_state_dict(weights)
         except (KeyError, RuntimeError):
             raise ValueError(
                 f"the weights in {folder}/model.safetensors do not fit network={self.network!r} for rows of shape "

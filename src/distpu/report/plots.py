@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ..files import checkpoint
-from ..files.folder import read_log
+from ..files import atomic
+from ..files.run_folder import read_log
 from ..params import need
 
 NAMES = {"dist-pu": "Dist-PU", "nnpu": "nnPU", "upu": "uPU", "naive": "naive"}
@@ -37,7 +37,7 @@ def demo(runs: list[Path], path: Path) -> Path:
 
 
 def _histogram(axis, run: Path) -> None:
-    result = checkpoint.read_json(run / "result.json")
+    result = atomic.read_json(run / "result.json")
     with np.load(run / "scores.npz", allow_pickle=False) as file:
         score, s, y = file["score"], file["s"], file["y"]
     bins = np.linspace(0, 1, 21)
@@ -54,12 +54,12 @@ def _histogram(axis, run: Path) -> None:
 
 def _priors(axis, runs: list[Path]) -> None:
     for run in runs:
-        result, log = checkpoint.read_json(run / "result.json"), list(read_log(run / "metrics.jsonl"))
+        result, log = atomic.read_json(run / "result.json"), list(read_log(run / "metrics.jsonl"))
         method = result["method"]
         shares = [row["predicted_prior"] for row in log]
         axis.plot(range(1, len(shares) + 1), shares, color=COLOURS.get(method), label=_name(method))
     axis.axhline(result["true_prior"], color="black", linestyle="--", label=f"true prior {result['true_prior']:.3f}")
-    used = next((checkpoint.read_json(run / "result.json")["prior"] for run in runs), None)
+    used = next((atomic.read_json(run / "result.json")["prior"] for run in runs), None)
     if used is not None and abs(used - result["true_prior"]) > 1e-6:
         axis.axhline(used, color="black", linewidth=0.8, linestyle=":", label=f"estimated prior {used:.3f}")
     axis.set(ylim=(0, 1), xlabel="epoch", ylabel="predicted class prior", title="Unlabelled rows predicted positive")

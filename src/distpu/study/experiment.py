@@ -19,8 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from .. import datasets
-from ..files import checkpoint
-from ..files.folder import lock, log_lines, read_log
+from ..files import atomic
+from ..files.lock import lock
+from ..files.run_folder import log_lines, read_log
 from ..methods import METHODS
 from ..metrics import METRICS
 from ..params import near, paper_value
@@ -476,7 +477,7 @@ def keep_lines(experiment: Experiment, results: Path, lines: list[Line]) -> list
         before = read_lines(aside) if aside.exists() else []
         new = [line for line, fitting in zip(there, found, strict=True) if not fitting and line not in before]
         if new:
-            checkpoint.write(aside, log_lines([*before, *new]).encode())
+            atomic.write(aside, log_lines([*before, *new]).encode())
         if lines or there:
-            checkpoint.write(runs, log_lines(lines).encode())
+            atomic.write(runs, log_lines(lines).encode())
     return lines

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from .. import datasets
-from ..files import checkpoint
+from ..files import atomic
 from ..progress import watched
 from . import experiment as experiments
 from . import figures, tables
@@ -120,10 +120,10 @@ def write(experiment: Experiment, lines: list[Line], results: Path) -> list[Line
     shown = experiments.of_seeds(experiment, lines)
     drawn = figures.draw(experiment, shown, folder)
     if experiment.cells and experiment.show != "search":
-        checkpoint.write(folder / "table.md", tables.table_markdown(experiment, shown).encode())
-        checkpoint.write(folder / "table.csv", tables.table_csv(experiment, shown).encode())
-        checkpoint.write(folder / "table.tex", tables.table_latex(experiment, shown).encode())
-    checkpoint.write(folder / "README.md", tables.page(experiment, shown, drawn).encode())
+        atomic.write(folder / "table.md", tables.table_markdown(experiment, shown).encode())
+        atomic.write(folder / "table.csv", tables.table_csv(experiment, shown).encode())
+        atomic.write(folder / "table.tex", tables.table_latex(experiment, shown).encode())
+    atomic.write(folder / "README.md", tables.page(experiment, shown, drawn).encode())
     return lines
 
 

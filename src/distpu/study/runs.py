@@ -17,8 +17,8 @@ from .. import metrics, nets
 from ..datasets import Dataset, load
 from ..datasets.draw import draw_pu, folds
 from ..estimator import versions
-from ..files import checkpoint
-from ..files.folder import spent
+from ..files import atomic
+from ..files.run_folder import spent
 from ..inputs import read_labels
 from ..methods import METHODS
 from ..methods._network import SMALL, NetworkMethod
@@ -113,7 +113,7 @@ def simulate(
     # the ceiling learns from the truth; a finished folder is restored, or says what differs
     classifier.fit(_rows_for(method, x), y if classifier.supervised else s, folder=folder)
     if (folder / "result.json").exists():
-        return checkpoint.read_json(folder / "result.json")
+        return atomic.read_json(folder / "result.json")
     seconds = before + time.perf_counter() - start - watch.seconds
     score = classifier.predict_proba(_rows_for(method, x))[:, 1]
     result = {
@@ -132,8 +132,8 @@ def simulate(
     }
     with open(folder / "scores.npz", "wb") as file:
         np.savez_compressed(file, score=score.astype(np.float32), s=s.astype(np.int8), y=y.astype(np.int8))
-    checkpoint.write_json(folder / "result.json", result)
-    checkpoint.write(folder / "done", b"")
+    atomic.write_json(folder / "result.json", result)
+    atomic.write(folder / "done", b"")
     return result
 
 
@@ -397,7 +397,7 @@ def fit_table(X: Any, y: Any, method: str, folder: Path, settings: dict[str, Any
     s, _ = read_labels(y, classifier.pos_label)
     unlabelled = np.flatnonzero(s == 0)
     order = unlabelled[np.argsort(-p[unlabelled], kind="stable")]
-    checkpoint.write(folder / "ranked.csv", scores_csv(order, p[order]).encode())
+    atomic.write(folder / "ranked.csv", scores_csv(order, p[order]).encode())
     return {
         "labelled": int(s.sum()),
         "unlabelled": len(unlabelled),

@@ -14,8 +14,9 @@ import torch
 from torch import nn
 
 from .. import nets
-from ..files import checkpoint
-from ..files.folder import Row, log_lines, read_log, spent
+from ..files import atomic, tensors
+from ..files.run_folder import Row, log_lines, read_log, spent
+from . import checkpoint
 from . import loop as train
 from .data import PUData
 from .device import Speed, with_threads, work_of_a_row
@@ -97,7 +98,7 @@ class Run:
             **self._observed(net),
         }
         if self._folder and self._logged is not None:
-            checkpoint.write(self._folder / "metrics.jsonl", log_lines(self.history).encode())
+            atomic.write(self._folder / "metrics.jsonl", log_lines(self.history).encode())
             self._logged = None
         self.history.append(row)
         if self._folder:
@@ -130,8 +131,8 @@ class Run:
         newest, before = _checkpoints(self._folder, stage)
         if newest.exists():
             os.replace(newest, before)
-        checkpoint.save(newest, checkpoint.pack(*parts), stage=stage, epochs_done=done)
-        checkpoint.write_json(self._folder / "seconds.json", {"seconds": round(time.monotonic() - self._start, 2)})
+        tensors.save(newest, checkpoint.pack(*parts), stage=stage, epochs_done=done)
+        atomic.write_json(self._folder / "seconds.json", {"seconds": round(time.monotonic() - self._start, 2)})
 
     def _restore(self, stage: str, *parts: Any) -> int:
         """Load the newest good checkpoint of the stage; return how many of its epochs are done."""
@@ -139,13 +140,13 @@ class Run:
             return 0
         for path in _checkpoints(self._folder, stage):
             try:
-                tensors, meta = checkpoint.load(path)
+                state, meta = tensors.load(path)
             except FileNotFoundError:
                 continue
             except ValueError as error:
                 warnings.warn(f"{error}; going on from the state before it", RuntimeWarning, stacklevel=4)
                 continue
-            checkpoint.unpack(tensors, *parts)
+            checkpoint.unpack(state, *parts)
             self._recall(stage, meta["epochs_done"])
             return meta["epochs_done"]
         self._recall(stage, 0)

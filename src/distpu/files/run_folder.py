@@ -10,7 +10,8 @@ from typing import Any
 
 from torch import nn
 
-from . import checkpoint
+from . import atomic, tensors
+from .lock import lock, unwritable
 
 Row = dict[str, Any]  # one line of metrics.jsonl, or what a JSON file holds
 
@@ -41,14 +42,14 @@ def open_folder(path: str | Path, config: Row) -> Iterator[tuple[Path, Row, bool
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise _unwritable(folder, error) from None
+        raise unwritable(folder, error) from None
     known = folder / "config.json"
     if not known.exists() and any(p.name not in (".lock", "config.json.tmp") for p in folder.iterdir()):
         raise ValueError(f"{folder} is not empty and is not a run folder (no config.json); name a new folder")
     with lock(folder):
         finished = (folder / "done").exists()
         if known.exists():
-            there = checkpoint.read_json(known, "method", "params", "data")
+            there = atomic.read_json(known, "method", "params", "data")
             differ = _differences(there, config)
             if not differ:
                 yield folder, there, finished
@@ -56,7 +57,7 @@ def open_folder(path: str | Path, config: Row) -> Iterator[tuple[Path, Row, bool
             if finished or any(folder.glob("stage-*.safetensors")):
                 raise ValueError(f"{folder} was made with other {'; other '.join(differ)}; name another folder")
             (folder / "prior.json").unlink(missing_ok=True)  # a first try that came to nothing blocks no second
-        checkpoint.write_json(known, config)
+        atomic.write_json(known, config)
         yield folder, config, False
 
 
@@ -76,15 +77,11 @@ def _differences(old: Row, new: Row) -> list[str]:
     return [f"{what}: {text}" for what, text in (("parameters", params), ("data", data)) if text]
 
 
-def _unwritable(folder: Path, error: OSError) -> ValueError:
-    return ValueError(f"{folder} cannot be written ({error.strerror}); name another folder")
-
-
 def finish(folder: Path, model: nn.Module, fitted: Row) -> None:
     """Write the model, then `done`; the checkpoints have served."""
-    checkpoint.save(folder / "model.safetensors", dict(model.state_dict()))
-    checkpoint.write_json(folder / "model.json", fitted)
-    checkpoint.write(folder / "done", b"")
+    tensors.save(folder / "model.safetensors", dict(model.state_dict()))
+    atomic.write_json(folder / "model.json", fitted)
+    atomic.write(folder / "done", b"")
     for path in folder.glob("stage-*.safetensors*"):
         path.unlink()
 
@@ -95,30 +92,3 @@ def spent(folder: Path) -> float:
         return float(json.loads((folder / "seconds.json").read_text())["seconds"])
     except (OSError, ValueError, TypeError, KeyError):  # none, or none to read: no reason to refuse the run
         return 0.0
-
-
-class lock:
-    """One process per folder; others are refused, or wait. The system drops it with the process, also after kill -9."""
-
-    def __init__(self, folder: Path, wait: bool = False):
-        self.folder, self.wait = folder, wait
-
-    def __enter__(self) -> None:
-        try:
-            self.file = open(self.folder / ".lock", "w")
-        except OSError as error:
-            raise _unwritable(self.folder, error) from None
-        try:
-            import fcntl
-        except ImportError:  # Windows has no flock; two trainings in one folder are then the user's care
-            return
-        try:
-            fcntl.flock(self.file, fcntl.LOCK_EX | (0 if self.wait else fcntl.LOCK_NB))
-        except BlockingIOError:
-            self.file.close()
-            raise ValueError(
-                f"{self.folder} is being trained by another process; wait for it or name another"
-            ) from None
-
-    def __exit__(self, *_: object) -> None:
-        self.file.close()

@@ -1,0 +1,47 @@
+"""Files that survive a kill: written whole or not at all, checked when read, never executed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save as to_bytes
+from torch import Tensor
+
+from .atomic import write
+
+Tensors = dict[str, Tensor]
+
+
+def _digest(tensors: Tensors, meta: str) -> str:
+    digest = hashlib.sha256(meta.encode() if meta != "{}" else b"")
+    for name in sorted(tensors):
+        digest.update(f"{name} {tensors[name].dtype} {tuple(tensors[name].shape)}".encode())
+        digest.update(tensors[name].reshape(-1).view(torch.uint8).numpy().data)
+    return digest.hexdigest()
+
+
+def save(path: Path, tensors: Tensors, **meta: Any) -> None:
+    # clones: safetensors refuses tensors that share memory, as a method's networks may
+    plain = {name: t.detach().cpu().contiguous().clone() for name, t in tensors.items()}
+    text = json.dumps(meta)
+    write(path, to_bytes(plain, metadata={"sha256": _digest(plain, text), "meta": text}))
+
+
+def load(path: Path) -> tuple[Tensors, dict[str, Any]]:
+    """Tensors and meta of a file; ValueError, naming it, when it is damaged."""
+    try:
+        with safe_open(path, "pt") as file:
+            header = file.metadata() or {}
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        if header["sha256"] != _digest(tensors, header["meta"]):
+            raise ValueError("its checksum does not match its content")
+    except (SafetensorError, OSError, ValueError, KeyError) as error:
+        if not path.exists():
+            raise FileNotFoundError(f"{path} does not exist") from None
+        raise ValueError(f"{path} is damaged ({error})") from None
+    return tensors, json.loads(header["meta"])
