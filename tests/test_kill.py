@@ -12,7 +12,7 @@ import torch
 
 from distpu.files import atomic, tensors
 from distpu.files.lock import lock
-from distpu.files.run_folder import spent
+from distpu.files.run_folder import RunFolder
 from killed import train
 
 SCRIPT = Path(__file__).with_name("killed.py")
@@ -98,14 +98,14 @@ def test_all_checkpoints_of_a_stage_damaged(whole, tmp_path):
 def test_a_run_that_was_stopped_counts_all_its_seconds(tmp_path):
     folder = tmp_path / "run"
     assert start(folder, "epoch mixup 2").wait(120) == -signal.SIGKILL
-    before = spent(folder)
+    before = RunFolder(folder).seconds()
     assert before > 0
     atomic.write_json(folder / "seconds.json", {"seconds": before + 1000})
     train(folder)
-    assert 1000 + before < spent(folder) < 1000 + before + 100
+    assert 1000 + before < RunFolder(folder).seconds() < 1000 + before + 100
     for text in ("", '{"seconds": null}', "[]"):
         (folder / "seconds.json").write_text(text)
-        assert spent(folder) == 0
+        assert RunFolder(folder).seconds() == 0
 
 
 def test_one_process_per_folder(tmp_path):

@@ -20,8 +20,6 @@ from typing import Any
 import torch
 
 from distpu import cli
-from distpu.files import atomic
-from distpu.files.run_folder import log_lines
 from distpu.methods.dist_pu import WarmUp
 from distpu.train import checkpoint, device
 from distpu.train.run import Run
@@ -49,7 +47,7 @@ def epochs(run: Run, stage: str, model: Any, objective: Any, recipe: Any) -> Ite
         checkpoint.unpack(state, model, objective, optimizer)
         run.history += copy.deepcopy(history)
         if run._folder:  # a stage with Mixup would write it; there may be none
-            atomic.write(run._folder / "metrics.jsonl", log_lines(run.history).encode())
+            run._folder.rewrite_log(run.history)
         return
     yield from train(run, stage, model, objective, recipe)
     if len(kept) == MOST:

@@ -12,8 +12,7 @@ import numpy as np
 
 from . import datasets
 from .estimator import PUEstimator
-from .files import atomic
-from .files.run_folder import spent
+from .files.run_folder import RunFolder
 from .inputs import read_labels
 from .methods import make
 from .params import near
@@ -75,15 +74,16 @@ def fit_file(
             stacklevel=2,
         )
     place = None if folder is None else Path(folder)
-    before = place is not None and (place / "done").exists()
-    start, earlier = time.perf_counter(), spent(place) if place else 0.0
+    run = None if place is None else RunFolder(place)
+    before = run is not None and run.finished
+    start, earlier = time.perf_counter(), run.seconds() if run else 0.0
     model.fit(X, y, folder=place)
     seconds = earlier + time.perf_counter() - start
     answer = _answer(model, X, y, label, prior == "auto", seconds, before, place)
-    if place is not None:
+    if run is not None:
         table = answer.ranked
         content = scores_csv(table["row"].to_numpy(), table["probability"].to_numpy(), table["positive"].to_numpy())
-        atomic.write(place / "ranked.csv", content.encode())
+        run.keep_ranked(content)
     return answer
 
 

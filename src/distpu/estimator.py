@@ -18,8 +18,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import __version__
-from .files import atomic
-from .files.run_folder import Row, open_folder
+from .files.run_folder import Row, RunFolder
 from .inputs import read_labels
 from .params import check_parameters, param
 from .prior import estimate_prior
@@ -67,7 +66,7 @@ class PUEstimator(ClassifierMixin, BaseEstimator):
         """X as `_train` takes it; remembers (reset) or enforces the shape of a row."""
         raise NotImplementedError
 
-    def _train(self, rows: Any, s: np.ndarray, sets: dict[str, Any], folder: Path | None, seed: int) -> None:
+    def _train(self, rows: Any, s: np.ndarray, sets: dict[str, Any], folder: RunFolder | None, seed: int) -> None:
         """Learn, set what `_raw_scores` and `_decide` need, and write the folder where there is one."""
         raise NotImplementedError
 
@@ -75,11 +74,11 @@ class PUEstimator(ClassifierMixin, BaseEstimator):
         """The method's own scores of checked rows."""
         raise NotImplementedError
 
-    def _write_model(self, folder: Path) -> None:
+    def _write_model(self, folder: RunFolder) -> None:
         """The model file of a folder: no pickle."""
         raise NotImplementedError
 
-    def _read_model(self, folder: Path) -> None:
+    def _read_model(self, folder: RunFolder) -> None:
         raise NotImplementedError
 
     def _kind(self) -> Row:
@@ -114,11 +113,12 @@ class PUEstimator(ClassifierMixin, BaseEstimator):
         if folder is None:
             learner._train(rows, s, sets, None, seed)
         else:
-            with open_folder(folder, learner._config(rows, s, sets, seed)) as (path, config, finished):
+            run_folder = RunFolder(folder)
+            with run_folder.opened(learner._config(rows, s, sets, seed)) as (config, finished):
                 if finished:
-                    learner._restore(path)
+                    learner._restore(run_folder)
                 else:
-                    learner._train(rows, s, sets, path, config["seed"])
+                    learner._train(rows, s, sets, run_folder, config["seed"])
         for name, value in vars(learner).items():
             if name.endswith("_") and not name.startswith("_"):
                 setattr(self, name, value)
@@ -131,19 +131,19 @@ class PUEstimator(ClassifierMixin, BaseEstimator):
         """Whether 'auto' must be estimated; a method may decide by a parameter."""
         return self.needs_prior
 
-    def _find_prior(self, rows: Any, s: np.ndarray, folder: Path | None) -> float:
+    def _find_prior(self, rows: Any, s: np.ndarray, folder: RunFolder | None) -> float:
         """The prior as a number: given, estimated, or NaN for a method that uses none."""
         if self.prior != "auto":
             return float(self.prior)
         if not self._uses_prior():
             return float("nan")
-        known = folder / "prior.json" if folder else None  # a forest takes a while: not again after a kill
-        if known and known.exists():
-            return atomic.read_json(known, "prior")["prior"]
+        known = folder.prior() if folder else None  # the estimate takes a while: not again after a kill
+        if known is not None:
+            return known
         with busy(f"{self.name}: estimating the prior", self.progress in ("auto", True)):
             prior = self._estimated_prior(rows, s)
-        if known:
-            atomic.write_json(known, {"prior": prior})
+        if folder:
+            folder.keep_prior(prior)
         return prior
 
     def _estimated_prior(self, rows: Any, s: np.ndarray) -> float:
@@ -183,19 +183,18 @@ class PUEstimator(ClassifierMixin, BaseEstimator):
             raise ValueError(f"{path} {'is a file' if path.is_file() else 'is not empty'}; name a new folder")
         path.mkdir(parents=True, exist_ok=True)
         config = {"method": self.name, "params": self._plain_parameters(), "data": {}, "versions": versions()}
-        atomic.write_json(path / "config.json", config)
-        self._write_history(path)
-        self._finish(path)
+        run_folder = RunFolder(path)
+        run_folder.keep_config(config)
+        self._write_history(run_folder)
+        self._finish(run_folder)
         return path
 
-    def _write_history(self, folder: Path) -> None:
+    def _write_history(self, folder: RunFolder) -> None:
         """The log of a method that has one."""
 
-    def _finish(self, folder: Path) -> None:
-        """Write the model, then `done`: a folder with `done` is whole."""
+    def _finish(self, folder: RunFolder) -> None:
         self._write_model(folder)
-        atomic.write_json(folder / "model.json", self._fitted())
-        atomic.write(folder / "done", b"")
+        folder.finish(self._fitted())
 
     def _fitted(self) -> Row:
         names = getattr(self, "feature_names_in_", None)
@@ -209,9 +208,9 @@ class PUEstimator(ClassifierMixin, BaseEstimator):
             **self._kind(),
         }
 
-    def _restore(self: Self, folder: Path) -> Self:
+    def _restore(self: Self, folder: RunFolder) -> Self:
         """Take the fitted state from a finished run folder."""
-        fitted = atomic.read_json(folder / "model.json", *self._fitted_keys())
+        fitted = folder.fitted(*self._fitted_keys())
         self.prior_ = float("nan") if fitted["prior"] is None else fitted["prior"]
         self.threshold_, self.classes_ = fitted["threshold"], np.array(fitted["classes"])
         if fitted["n_features_in"] is not None:

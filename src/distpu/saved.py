@@ -9,7 +9,7 @@ from typing import Any
 
 from . import __version__
 from .estimator import PUEstimator
-from .files import atomic
+from .files.run_folder import RunFolder
 from .methods import METHODS
 
 
@@ -19,13 +19,14 @@ def load(folder: str | Path, network: Callable[..., Any] | None = None, device: 
     A model with a network of the user's own needs that callable again, as `network`.
     """
     path = Path(folder)
-    if not (path / "config.json").exists():
+    run_folder = RunFolder(path)
+    if not run_folder.exists:
         what = "is a file, not" if path.is_file() else "is not" if path.exists() else "does not exist; name"
-        why = " (it holds no config.json)" if path.is_dir() else ""
+        why = f" (it holds no {RunFolder.CONFIG})" if path.is_dir() else ""
         raise FileNotFoundError(f"{path} {what} a run folder{why}, such as distpu fit writes")
-    if not (path / "done").exists():
+    if not run_folder.finished:
         raise ValueError(f"{path} is not finished; run the same fit again and it goes on where it stopped")
-    config = atomic.read_json(path / "config.json", "method", "params")
+    config = run_folder.config()
     if config["method"] not in METHODS:
         raise ValueError(
             f"{path} holds a model of method {config['method']!r}, which distpu {__version__} does not know; "
@@ -38,4 +39,4 @@ def load(folder: str | Path, network: Callable[..., Any] | None = None, device: 
         params["device"] = device
     method = cls(**params)
     method._with_network(network, path)
-    return method._restore(path)
+    return method._restore(run_folder)

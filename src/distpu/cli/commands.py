@@ -18,7 +18,7 @@ import numpy as np
 
 from .. import datasets
 from ..files import atomic
-from ..files.run_folder import log_lines
+from ..files.run_folder import RunFolder, log_lines
 from ..methods import METHODS
 from ..metrics import METRICS
 from ..params import near, paper_value
@@ -48,7 +48,7 @@ def fit_named(
     data = datasets.load(name, root)
     chosen = bench.settings_for(method, name, len(data.y), preset)
     settings = {**chosen, **settings}
-    before = (folder / "done").exists()
+    before = RunFolder(folder).finished
     result = bench.simulate(
         method, data, folder, labelled=labelled, scenario=scenario, prior=prior, seed=seed, settings=settings
     )
@@ -89,7 +89,7 @@ def fit_file(
     settings = {**chosen, **settings}
     positive = settings.get("pos_label") if positive is None else positive
     settings = {**settings, "pos_label": _positive_value(y, label, positive)}
-    before = (folder / "done").exists()
+    before = RunFolder(folder).finished
     result = bench.fit_table(X, y, method, folder, settings)
     unlabelled, share = result["unlabelled"], result["prior"]
     how = "finished before, not trained again" if before else f"trained in {result['seconds']:.1f} s"
@@ -99,7 +99,7 @@ def fit_file(
         print(f"positives hidden among the unlabelled rows: {share:.1%} ({known}), about {share * unlabelled:.0f} rows")
     print(f"predicted positive: {result['predicted']} of {unlabelled} unlabelled rows\n")
     _print_table(["row", "probability of being positive"], [(str(row), f"{p:.3f}") for row, p in result["top"]])
-    print(f"\nall {unlabelled}, likeliest first: {folder / 'ranked.csv'}  (row 0 is the first row of data)")
+    print(f"\nall {unlabelled}, likeliest first: {RunFolder(folder).ranked}  (row 0 is the first row of data)")
     _print(
         f"next: look at the rows on top; mark those that are positive in {label!r} as such and fit again, "
         f"with a --folder of its own"
@@ -188,7 +188,7 @@ def demo(folder: Path, seeds: int, prior: str | float, fresh: bool) -> None:
     groups: dict[str, list[bench.Result]] = {}
     for method, places in runs.items():
         for seed, place in enumerate(places):
-            if fresh and (place / "config.json").exists():
+            if fresh and RunFolder(place).exists:
                 shutil.rmtree(place)
             settings = bench.settings_for(method, data.name, len(data.y))
             result = bench.simulate(method, data, place, prior=prior, seed=seed, settings=settings)

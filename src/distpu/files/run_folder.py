@@ -1,22 +1,27 @@
-"""A run folder: config.json, metrics.jsonl, checkpoints, seconds.json, model.json, model.safetensors; last, `done`."""
+"""RunFolder: the files of one run. No other room spells their names. This module loads no torch."""
 
 from __future__ import annotations
 
+import io
 import json
-from collections.abc import Iterable, Iterator
+import os
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from torch import nn
-
-from . import atomic, tensors
+from . import atomic
 from .lock import lock, unwritable
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from .tensors import Tensors
 
 Row = dict[str, Any]  # one line of metrics.jsonl, or what a JSON file holds
 
 
-def log_lines(rows: list[Row]) -> str:
+def log_lines(rows: Iterable[Row]) -> str:
     return "".join(json.dumps(row) + "\n" for row in rows)
 
 
@@ -27,42 +32,208 @@ def read_log(path: Path) -> Iterator[Row]:
         try:
             yield json.loads(line)
         except json.JSONDecodeError:
-            return  # torn by a kill: it and nothing after it counts
+            return  # a kill tore this line: neither it nor what follows counts
 
 
-@contextmanager
-def open_folder(path: str | Path, config: Row) -> Iterator[tuple[Path, Row, bool]]:
-    """Make a run folder, or open the one that is there, and hold it: (folder, its config, whether it is finished).
+class RunFolder:
+    """The folder of one run.
 
-    A folder made with other parameters or other data is refused, with what differs, once something was learned in it.
+    config.json     method, parameters, data, seed and versions; written first
+    metrics.jsonl   a line per epoch
+    prior.json      the estimated prior: a resumed run does not estimate it again
+    seconds.json    seconds of training up to the newest checkpoint
+    stage-NAME.safetensors, stage-NAME.before.safetensors
+                    the newest checkpoint of a stage and the one before it; removed when the run is finished
+    part-NUMBER.skops
+                    a classifier that took long, for a resume; removed when the run is finished
+    model.safetensors or model.skops, model.json
+                    the network or the classifiers, and what `predict` needs beside them
+    scores.npz, result.json
+                    of a run with known true labels: scores of the training rows, test metrics
+    ranked.csv      of a run on a user's own table: the unlabelled rows, likeliest positives first
+    done            empty; written last: without it the run is not finished
+    .lock           held by the process that trains here
     """
-    folder = Path(path)
-    if folder.exists() and not folder.is_dir():
-        raise ValueError(f"{folder} is a file; name a folder")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise unwritable(folder, error) from None
-    known = folder / "config.json"
-    if not known.exists() and any(p.name not in (".lock", "config.json.tmp") for p in folder.iterdir()):
-        raise ValueError(f"{folder} is not empty and is not a run folder (no config.json); name a new folder")
-    with lock(folder):
-        finished = (folder / "done").exists()
-        if known.exists():
-            there = atomic.read_json(known, "method", "params", "data")
-            differ = _differences(there, config)
-            if not differ:
-                yield folder, there, finished
-                return
-            if finished or any(folder.glob("stage-*.safetensors")):
-                raise ValueError(f"{folder} was made with other {'; other '.join(differ)}; name another folder")
-            (folder / "prior.json").unlink(missing_ok=True)  # a first try that came to nothing blocks no second
-        atomic.write_json(known, config)
-        yield folder, config, False
+
+    CONFIG, LOG, PRIOR, SECONDS = "config.json", "metrics.jsonl", "prior.json", "seconds.json"
+    WEIGHTS, MODELS, MODEL = "model.safetensors", "model.skops", "model.json"
+    SCORES, RESULT, RANKED, DONE = "scores.npz", "result.json", "ranked.csv", "done"
+
+    def __init__(self, path: str | Path):
+        self.path = Path(path)
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+    @property
+    def exists(self) -> bool:
+        return (self.path / self.CONFIG).exists()
+
+    @property
+    def finished(self) -> bool:
+        return (self.path / self.DONE).exists()
+
+    # ----------------------------------------------------------------- open
+
+    @contextmanager
+    def opened(self, config: Row) -> Iterator[tuple[Row, bool]]:
+        """Make the folder, or take the one that is there, and hold it: (its config, whether the run is finished).
+
+        A folder with other parameters or other data is refused, with what differs, once it holds something learned.
+        """
+        folder = self.path
+        if folder.exists() and not folder.is_dir():
+            raise ValueError(f"{folder} is a file; name a folder")
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise unwritable(folder, error) from None
+        if not self.exists and any(p.name not in (".lock", f"{self.CONFIG}.tmp") for p in folder.iterdir()):
+            raise ValueError(f"{folder} is not empty and is not a run folder (no {self.CONFIG}); name a new folder")
+        with lock(folder):
+            if self.exists:
+                there = self.config("data")
+                differ = _differences(there, config)
+                if not differ:
+                    yield there, self.finished
+                    return
+                if self.finished or self.newest_checkpoint():
+                    raise ValueError(f"{folder} was made with other {'; other '.join(differ)}; name another folder")
+                (folder / self.PRIOR).unlink(missing_ok=True)  # it is of the other data
+            self.keep_config(config)
+            yield config, False
+
+    def config(self, *keys: str) -> Row:
+        return atomic.read_json(self.path / self.CONFIG, "method", "params", *keys)
+
+    def keep_config(self, config: Row) -> None:
+        atomic.write_json(self.path / self.CONFIG, config)
+
+    # ------------------------------------------------------------- training
+
+    def log(self) -> list[Row]:
+        return list(read_log(self.path / self.LOG))
+
+    def rewrite_log(self, rows: Iterable[Row]) -> None:
+        atomic.write(self.path / self.LOG, log_lines(rows).encode())
+
+    def append_to_log(self, row: Row) -> None:
+        with open(self.path / self.LOG, "a") as file:
+            file.write(log_lines([row]))
+
+    def prior(self) -> float | None:
+        path = self.path / self.PRIOR
+        return atomic.read_json(path, "prior")["prior"] if path.exists() else None
+
+    def keep_prior(self, prior: float) -> None:
+        atomic.write_json(self.path / self.PRIOR, {"prior": prior})
+
+    def seconds(self) -> float:
+        """Seconds of training up to the newest checkpoint: a resumed run reports the time of all its parts."""
+        try:
+            return float(json.loads((self.path / self.SECONDS).read_text())["seconds"])
+        except (OSError, ValueError, TypeError, KeyError):  # a missing or damaged file is no reason to refuse the run
+            return 0.0
+
+    def keep_seconds(self, seconds: float) -> None:
+        atomic.write_json(self.path / self.SECONDS, {"seconds": round(seconds, 2)})
+
+    def checkpoints(self, stage: str) -> tuple[Path, Path]:
+        """The newest checkpoint of a stage, and the one before it."""
+        return self.path / f"stage-{stage}.safetensors", self.path / f"stage-{stage}.before.safetensors"
+
+    def newest_checkpoint(self) -> Path | None:
+        saved = self.path.glob("stage-*.safetensors")
+        return max(saved, key=lambda path: path.stat().st_mtime_ns, default=None)
+
+    def keep_checkpoint(self, stage: str, state: Tensors, epochs_done: int) -> None:
+        from . import tensors
+
+        newest, before = self.checkpoints(stage)
+        if newest.exists():
+            os.replace(newest, before)
+        tensors.save(newest, state, stage=stage, epochs_done=epochs_done)
+
+    # --------------------------------------------------------- after training
+
+    def finish(self, fitted: Row) -> None:
+        """Write model.json beside the weights or models, then `done`: a folder with `done` is whole."""
+        atomic.write_json(self.path / self.MODEL, fitted)
+        self.mark_done()
+        for path in [*self.path.glob("stage-*.safetensors*"), *self.path.glob("part-*.skops")]:  # they have served
+            path.unlink()
+
+    def mark_done(self) -> None:
+        atomic.write(self.path / self.DONE, b"")
+
+    def fitted(self, *keys: str) -> Row:
+        return atomic.read_json(self.path / self.MODEL, *keys)
+
+    def weights(self) -> Tensors:
+        from . import tensors
+
+        return tensors.load(self.path / self.WEIGHTS)[0]
+
+    def keep_weights(self, weights: Tensors) -> None:
+        from . import tensors
+
+        tensors.save(self.path / self.WEIGHTS, weights)
+
+    def models(self) -> dict[str, Any]:
+        from . import models
+
+        return models.load(self.path / self.MODELS)
+
+    def keep_models(self, state: dict[str, Any], owner: str) -> None:
+        from . import models
+
+        models.save(self.path / self.MODELS, state, owner)
+
+    def part(self, number: int) -> Any:
+        """A classifier that an earlier process fitted and kept, or None."""
+        from . import models
+
+        path = self.path / f"part-{number:04d}.skops"
+        return models.load(path)["model"] if path.exists() else None
+
+    def keep_part(self, number: int, model: Any, owner: str) -> None:
+        from . import models
+
+        models.save(self.path / f"part-{number:04d}.skops", {"model": model}, owner)
+
+    @property
+    def has_result(self) -> bool:
+        return (self.path / self.RESULT).exists()
+
+    def result(self) -> Row | None:
+        return atomic.read_json(self.path / self.RESULT) if self.has_result else None
+
+    def keep_result(self, result: Row) -> None:
+        atomic.write_json(self.path / self.RESULT, result)
+
+    def scores(self) -> dict[str, np.ndarray]:
+        import numpy as np
+
+        with np.load(self.path / self.SCORES, allow_pickle=False) as file:
+            return dict(file)
+
+    def keep_scores(self, arrays: Mapping[str, Any]) -> None:
+        import numpy as np
+
+        content = io.BytesIO()
+        np.savez_compressed(content, **arrays)
+        atomic.write(self.path / self.SCORES, content.getvalue())
+
+    @property
+    def ranked(self) -> Path:
+        return self.path / self.RANKED
+
+    def keep_ranked(self, text: str) -> None:
+        atomic.write(self.ranked, text.encode())
 
 
 def _differences(old: Row, new: Row) -> list[str]:
-    """What of parameters and data differs; device and progress may change between start and resume."""
+    """What of parameters and data differs. Device, progress and the name of a preset may change before a resume."""
 
     def pairs(a: Row, b: Row, keys: Iterable[str]) -> str:
         return ", ".join(f"{k}={b.get(k)!r} (there: {a.get(k)!r})" for k in keys if a.get(k) != b.get(k))
@@ -71,24 +242,7 @@ def _differences(old: Row, new: Row) -> list[str]:
     params = pairs(a, b, [k for k in sorted(a | b) if k not in ("device", "progress", "preset")])
     a, b = old["data"], new["data"]
     data = pairs(a, b, ("dataset", "rows", "shape", "labelled", "scenario"))
-    if not data and a != b:  # what is left are checksums, which tell a reader nothing
+    if not data and a != b:  # only checksums differ, whose values tell a reader nothing
         sums = [k for k in sorted(a | b) if a.get(k) != b.get(k)]
         data = f"as many rows, other {' and '.join(sums).replace('fingerprint', 'values')}"
     return [f"{what}: {text}" for what, text in (("parameters", params), ("data", data)) if text]
-
-
-def finish(folder: Path, model: nn.Module, fitted: Row) -> None:
-    """Write the model, then `done`; the checkpoints have served."""
-    tensors.save(folder / "model.safetensors", dict(model.state_dict()))
-    atomic.write_json(folder / "model.json", fitted)
-    atomic.write(folder / "done", b"")
-    for path in folder.glob("stage-*.safetensors*"):
-        path.unlink()
-
-
-def spent(folder: Path) -> float:
-    """Seconds of training up to the newest checkpoint: a run that was stopped says how long it took in all."""
-    try:
-        return float(json.loads((folder / "seconds.json").read_text())["seconds"])
-    except (OSError, ValueError, TypeError, KeyError):  # none, or none to read: no reason to refuse the run
-        return 0.0

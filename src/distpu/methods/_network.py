@@ -16,8 +16,7 @@ from torch import nn
 
 from .. import nets
 from ..estimator import PUEstimator
-from ..files import atomic, tensors
-from ..files.run_folder import Row, log_lines, read_log
+from ..files.run_folder import Row, RunFolder
 from ..inputs import as_channels_first, layout_of, refuse_infinite
 from ..params import near, param, resolved, tuned
 from ..progress import Bar
@@ -93,7 +92,7 @@ class NetworkMethod(PUEstimator):
         nets.check(self.network, self.scaling, self.shape_)
 
     def _train(
-        self, rows: np.ndarray, s: np.ndarray, sets: dict[str, np.ndarray], folder: Path | None, seed: int
+        self, rows: np.ndarray, s: np.ndarray, sets: dict[str, np.ndarray], folder: RunFolder | None, seed: int
     ) -> None:
         device = find_device(self.device)
         show = self.progress in ("auto", True)
@@ -119,8 +118,6 @@ class NetworkMethod(PUEstimator):
         self._keep(model.eval(), job.history)
         if folder:
             self._finish(folder)
-            for path in folder.glob("stage-*.safetensors*"):  # the checkpoints have served
-                path.unlink()
 
     def _keep(self, model: nn.Module, history: list[Row]) -> None:
         self.model_ = model.requires_grad_(False)
@@ -137,11 +134,11 @@ class NetworkMethod(PUEstimator):
 
     # -------------------------------------------------------- save and load
 
-    def _write_history(self, folder: Path) -> None:
-        atomic.write(folder / "metrics.jsonl", log_lines(self.history_).encode())
+    def _write_history(self, folder: RunFolder) -> None:
+        folder.rewrite_log(self.history_)
 
-    def _write_model(self, folder: Path) -> None:
-        tensors.save(folder / "model.safetensors", dict(self.model_.state_dict()))
+    def _write_model(self, folder: RunFolder) -> None:
+        folder.keep_weights(dict(self.model_.state_dict()))
 
     def _kind(self) -> Row:
         kind: Row = {"shape": list(self.shape_), "layout": self.layout_, "bytes": self.bytes_}
@@ -155,8 +152,8 @@ class NetworkMethod(PUEstimator):
         self.preset_, told = fitted.get("preset", "paper"), self.get_params(deep=False)
         self.settings_ = fitted.get("settings") or resolved(type(self), self.preset_, told)
 
-    def _read_model(self, folder: Path) -> None:
-        weights, _ = tensors.load(folder / "model.safetensors")
+    def _read_model(self, folder: RunFolder) -> None:
+        weights = folder.weights()
         with torch.random.fork_rng(devices=[]):
             body = nets.body(self.network, self.shape_)
         try:
@@ -164,10 +161,10 @@ class NetworkMethod(PUEstimator):
             model.load_state_dict(weights)
         except (KeyError, RuntimeError):
             raise ValueError(
-                f"the weights in {folder}/model.safetensors do not fit network={self.network!r} for rows of shape "
+                f"the weights in {folder} do not fit network={self.network!r} for rows of shape "
                 f"{self.shape_}; pass the network it was trained with, or train into a new folder"
             ) from None
-        self._keep(model.eval().to(find_device(self.device)), list(read_log(folder / "metrics.jsonl")))
+        self._keep(model.eval().to(find_device(self.device)), folder.log())
 
     def _with_network(self, network: Callable[..., nn.Module] | None, path: Path) -> None:
         """A network of the user's own is code: a folder names it and the user passes it again."""

@@ -22,6 +22,7 @@ from sklearn.utils.validation import validate_data
 from ..datasets.draw import folds
 from ..estimator import PUEstimator
 from ..files import models
+from ..files.run_folder import RunFolder
 from ..inputs import numbers
 from ..params import param
 from ..prior import PRIORS, estimate_prior, inside_unit
@@ -59,31 +60,29 @@ class Wrapper(PUEstimator):
 
     # ----------------------------------------------------------- fit, predict
 
-    def _train(self, rows: Any, s: np.ndarray, sets: dict[str, Any], folder: Path | None, seed: int) -> None:
+    def _train(self, rows: Any, s: np.ndarray, sets: dict[str, Any], folder: RunFolder | None, seed: int) -> None:
         self._folder, self._number = folder, 0
         with Bar(self.progress in ("auto", True)) as self._bar:
             self._learn(rows, s, np.random.RandomState(self.random_state if type(self.random_state) is int else seed))
         del self._bar
         if folder:
             self._finish(folder)
-            for path in folder.glob("part-*.skops"):
-                path.unlink()
 
     def _raw_scores(self, rows: Any) -> np.ndarray:
         return np.mean([scores(model, rows) for model in self.estimators_], axis=0)
 
     # -------------------------------------------------------- save and load
 
-    def _write_model(self, folder: Path) -> None:
+    def _write_model(self, folder: RunFolder) -> None:
         state = {name: getattr(self, name) for name in ("estimator", "estimators_", *self.kept)}
-        models.save(folder / "model.skops", state, type(self).__name__)
+        folder.keep_models(state, type(self).__name__)
 
-    def _read_model(self, folder: Path) -> None:
-        for name, value in models.load(folder / "model.skops").items():
+    def _read_model(self, folder: RunFolder) -> None:
+        for name, value in folder.models().items():
             setattr(self, name, value)
 
     def _with_network(self, network: Any, path: Path) -> None:
-        self.estimator = None  # config.json names it; the model file has it
+        self.estimator = None  # the config names it; the model file has it
         if network is not None:
             raise ValueError(f"{path} holds {self.name}, which trains no network; leave network= out")
 
@@ -121,14 +120,14 @@ class Wrapper(PUEstimator):
         the random state is the same whether a model is fitted or found.
         """
         model, self._number = self._fresh(random), self._number + 1
-        part = self._folder / f"part-{self._number:04d}.skops" if self._folder else None
-        if part and part.exists():
-            return models.load(part)["model"]
+        kept = self._folder.part(self._number) if self._folder else None
+        if kept is not None:
+            return kept
         start = time.monotonic()
         with few_threads(len(rows)):
             model.fit(take(X, rows), s)
-        if part and time.monotonic() - start > KEPT_FROM and models.can_hold(model):
-            models.save(part, {"model": model}, type(self).__name__)
+        if self._folder and time.monotonic() - start > KEPT_FROM and models.can_hold(model):
+            self._folder.keep_part(self._number, model, type(self).__name__)
         self._bar.update(self.name, self._number, of)
         return model
 

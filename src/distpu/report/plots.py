@@ -6,8 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..files import atomic
-from ..files.run_folder import read_log
+from ..files.run_folder import Row, RunFolder
 from ..params import need
 
 NAMES = {"dist-pu": "Dist-PU", "nnpu": "nnPU", "upu": "uPU", "naive": "naive"}
@@ -37,9 +36,8 @@ def demo(runs: list[Path], path: Path) -> Path:
 
 
 def _histogram(axis, run: Path) -> None:
-    result = atomic.read_json(run / "result.json")
-    with np.load(run / "scores.npz", allow_pickle=False) as file:
-        score, s, y = file["score"], file["s"], file["y"]
+    result, scores = _result(run), RunFolder(run).scores()
+    score, s, y = scores["score"], scores["s"], scores["y"]
     bins = np.linspace(0, 1, 21)
     for label, rows, colour in KINDS:
         chosen = score[rows(s, y)]
@@ -54,17 +52,24 @@ def _histogram(axis, run: Path) -> None:
 
 def _priors(axis, runs: list[Path]) -> None:
     for run in runs:
-        result, log = atomic.read_json(run / "result.json"), list(read_log(run / "metrics.jsonl"))
+        result, log = _result(run), RunFolder(run).log()
         method = result["method"]
         shares = [row["predicted_prior"] for row in log]
         axis.plot(range(1, len(shares) + 1), shares, color=COLOURS.get(method), label=_name(method))
     axis.axhline(result["true_prior"], color="black", linestyle="--", label=f"true prior {result['true_prior']:.3f}")
-    used = next((atomic.read_json(run / "result.json")["prior"] for run in runs), None)
+    used = next((_result(run)["prior"] for run in runs), None)
     if used is not None and abs(used - result["true_prior"]) > 1e-6:
         axis.axhline(used, color="black", linewidth=0.8, linestyle=":", label=f"estimated prior {used:.3f}")
     axis.set(ylim=(0, 1), xlabel="epoch", ylabel="predicted class prior", title="Unlabelled rows predicted positive")
     axis.title.set_fontsize(11)
     axis.legend(fontsize=8, frameon=False)
+
+
+def _result(run: Path) -> Row:
+    result = RunFolder(run).result()
+    if result is None:
+        raise FileNotFoundError(f"{run} holds no result; make the run again")
+    return result
 
 
 def _name(method: str) -> str:

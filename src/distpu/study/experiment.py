@@ -21,7 +21,7 @@ from typing import Any
 from .. import datasets
 from ..files import atomic
 from ..files.lock import lock
-from ..files.run_folder import log_lines, read_log
+from ..files.run_folder import RunFolder, log_lines
 from ..methods import METHODS
 from ..metrics import METRICS
 from ..params import near, paper_value
@@ -337,9 +337,9 @@ def _for_figures(folder: Path) -> Line:
     """What figures need of a run beside its metrics: its path of the prior, the scores of its errors in training."""
     import numpy as np
 
-    path = [round(row["predicted_prior"], 4) for row in read_log(folder / "metrics.jsonl")]
-    with np.load(folder / "scores.npz", allow_pickle=False) as file:
-        score, y, unlabelled = file["score"], file["y"], file["s"] == 0
+    path = [round(row["predicted_prior"], 4) for row in RunFolder(folder).log()]
+    scores = RunFolder(folder).scores()
+    score, y, unlabelled = scores["score"], scores["y"], scores["s"] == 0
     wrong, _ = np.histogram(score[unlabelled & ((score >= 0.5) != (y == 1))], np.linspace(0, 1, 21))
     return {"predicted_prior": path, "wrong": wrong.tolist(), "training_rows": int(unlabelled.sum())}
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from .. import datasets
 from ..files import atomic
+from ..files.run_folder import RunFolder
 from ..progress import watched
 from . import experiment as experiments
 from . import figures, tables
@@ -91,7 +92,7 @@ def _made(
     """The runs as they end, with a line for each on stderr: how many are done, and how long the rest will take."""
     runs = {experiments.task(part, run, str(root) if root else None, folder): run for run in todo}
     print(f"{experiments.counted(len(todo), 'run')} to make, {jobs} at a time", file=sys.stderr)
-    known = {task for task in runs if (task.folder / "result.json").exists()}  # they say nothing of the others' time
+    known = {task for task in runs if RunFolder(task.folder).has_result}  # they say nothing of the others' time
     start, made = time.monotonic(), 0
     with closing(bench.compare([*runs], jobs)) as ended:
         for number, (task, result) in enumerate(watched(ended, part.name, len(runs)) if jobs > 1 else ended, 1):

@@ -17,8 +17,7 @@ from .. import metrics, nets
 from ..datasets import Dataset, load
 from ..datasets.draw import draw_pu, folds
 from ..estimator import versions
-from ..files import atomic
-from ..files.run_folder import spent
+from ..files.run_folder import RunFolder
 from ..inputs import read_labels
 from ..methods import METHODS
 from ..methods._network import SMALL, NetworkMethod
@@ -97,6 +96,7 @@ def simulate(
     held_out     one PU row in so many is kept from training, or the rows that lie apart where the data set has such;
                  by PU accuracy they say which epoch is tested
     """
+    run = RunFolder(folder)
     index, s = draw_pu(data.y, data.labelled if labelled is None else labelled, scenario, seed)
     true_prior = float(data.y[index][s == 0].mean())
     share = true_prior if prior == "true" else prior
@@ -109,11 +109,11 @@ def simulate(
     watch = EveryEpoch((data.x_test, data.y_test), held, share)
     if (every_epoch or held_out) and trains_network(method):
         classifier._observe = watch
-    start, before = time.perf_counter(), spent(folder)
+    start, before = time.perf_counter(), run.seconds()
     # the ceiling learns from the truth; a finished folder is restored, or says what differs
     classifier.fit(_rows_for(method, x), y if classifier.supervised else s, folder=folder)
-    if (folder / "result.json").exists():
-        return atomic.read_json(folder / "result.json")
+    if known := run.result():
+        return known
     seconds = before + time.perf_counter() - start - watch.seconds
     score = classifier.predict_proba(_rows_for(method, x))[:, 1]
     result = {
@@ -130,10 +130,9 @@ def simulate(
         "device": _device_name(classifier) if trains_network(method) else "cpu",
         "versions": versions(),
     }
-    with open(folder / "scores.npz", "wb") as file:
-        np.savez_compressed(file, score=score.astype(np.float32), s=s.astype(np.int8), y=y.astype(np.int8))
-    atomic.write_json(folder / "result.json", result)
-    atomic.write(folder / "done", b"")
+    run.keep_scores({"score": score.astype(np.float32), "s": s.astype(np.int8), "y": y.astype(np.int8)})
+    run.keep_result(result)
+    run.mark_done()
     return result
 
 
@@ -390,14 +389,14 @@ def _run(task: Task, progress: str | bool = False) -> Result | str:
 def fit_table(X: Any, y: Any, method: str, folder: Path, settings: dict[str, Any]) -> Result:
     """Fit on a user's own table; rank its unlabelled rows into ranked.csv, the likeliest positives first."""
     classifier = make(method, settings)
-    start, before = time.perf_counter(), spent(folder)
+    start, before = time.perf_counter(), RunFolder(folder).seconds()
     classifier.fit(X, y, folder=folder)
     seconds = before + time.perf_counter() - start
     p = classifier.predict_proba(X)[:, 1]
     s, _ = read_labels(y, classifier.pos_label)
     unlabelled = np.flatnonzero(s == 0)
     order = unlabelled[np.argsort(-p[unlabelled], kind="stable")]
-    atomic.write(folder / "ranked.csv", scores_csv(order, p[order]).encode())
+    RunFolder(folder).keep_ranked(scores_csv(order, p[order]))
     return {
         "labelled": int(s.sum()),
         "unlabelled": len(unlabelled),

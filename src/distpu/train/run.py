@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import math
-import os
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import torch
 from torch import nn
 
 from .. import nets
-from ..files import atomic, tensors
-from ..files.run_folder import Row, log_lines, read_log, spent
+from ..files import tensors
+from ..files.run_folder import Row, RunFolder
 from . import checkpoint
 from . import loop as train
 from .data import PUData
@@ -32,7 +30,7 @@ class Run:
         self,
         data: PUData,
         build: Callable[[], nets.Network],
-        folder: Path | None = None,
+        folder: RunFolder | None = None,
         report: Report | None = None,
         speed: Speed | None = None,
         observe: Observe | None = None,
@@ -40,12 +38,12 @@ class Run:
         self.data, self.speed = data, speed or Speed()
         self.history: list[Row] = []
         self._build, self._folder, self._report, self._observe = build, folder, report, observe
-        self._logged = list(read_log(folder / "metrics.jsonl")) if folder else None  # by a run that was killed
+        self._logged = folder.log() if folder else None  # by a run that was killed
         unlabelled = torch.nonzero(data.s == 0).flatten()
         watched = unlabelled[:: max(1, math.ceil(len(unlabelled) / 2048))]  # enough for a share to a percent
         self._watched = data.rows(watched).to(data.s.device)
         self._work = 0.0  # of one row's pass through a network
-        self._start = time.monotonic() - (spent(folder) if folder else 0.0)  # as if it had never been stopped
+        self._start = time.monotonic() - (folder.seconds() if folder else 0.0)  # as if it had never been stopped
 
     def net(self) -> nn.Module:
         """A fresh network on the data's device."""
@@ -98,12 +96,11 @@ class Run:
             **self._observed(net),
         }
         if self._folder and self._logged is not None:
-            atomic.write(self._folder / "metrics.jsonl", log_lines(self.history).encode())
+            self._folder.rewrite_log(self.history)
             self._logged = None
         self.history.append(row)
         if self._folder:
-            with open(self._folder / "metrics.jsonl", "a") as file:
-                file.write(log_lines([row]))
+            self._folder.append_to_log(row)
         if self._report:
             self._report(stage, epoch)
 
@@ -118,8 +115,7 @@ class Run:
         if not bad and bool(torch.stack([p.isfinite().all() for p in model.parameters()]).all()):
             return
         what = f"the loss term {bad[0]!r} became {epoch.terms[bad[0]]}" if bad else "the weights became infinite or NaN"
-        saved = self._folder.glob("stage-*.safetensors") if self._folder else []
-        kept = max(saved, key=lambda path: path.stat().st_mtime_ns, default=None)
+        kept = self._folder.newest_checkpoint() if self._folder else None
         where = f" (the last good state is kept: {kept})" if kept else ""
         raise FloatingPointError(
             f"{what} in stage {stage!r}, epoch {epoch.number + 1} of {epoch.of}, at lr={epoch.lr:.3g}; "
@@ -128,17 +124,14 @@ class Run:
 
     def _save(self, stage: str, done: int, *parts: Any) -> None:
         assert self._folder is not None
-        newest, before = _checkpoints(self._folder, stage)
-        if newest.exists():
-            os.replace(newest, before)
-        tensors.save(newest, checkpoint.pack(*parts), stage=stage, epochs_done=done)
-        atomic.write_json(self._folder / "seconds.json", {"seconds": round(time.monotonic() - self._start, 2)})
+        self._folder.keep_checkpoint(stage, checkpoint.pack(*parts), done)
+        self._folder.keep_seconds(time.monotonic() - self._start)
 
     def _restore(self, stage: str, *parts: Any) -> int:
         """Load the newest good checkpoint of the stage; return how many of its epochs are done."""
         if not self._folder:
             return 0
-        for path in _checkpoints(self._folder, stage):
+        for path in self._folder.checkpoints(stage):
             try:
                 state, meta = tensors.load(path)
             except FileNotFoundError:
@@ -155,8 +148,3 @@ class Run:
     def _recall(self, stage: str, done: int) -> None:
         """Take back the log of a restored stage. What was logged after its checkpoint is cut off by the next line."""
         self.history += [row for row in self._logged or [] if row["stage"] == stage and row["epoch"] < done]
-
-
-def _checkpoints(folder: Path, stage: str) -> tuple[Path, Path]:
-    """The newest checkpoint of a stage, and the one before it."""
-    return folder / f"stage-{stage}.safetensors", folder / f"stage-{stage}.before.safetensors"
