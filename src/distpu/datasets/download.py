@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import http.client
-import os
 import tarfile
 import time
-from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
@@ -14,23 +12,6 @@ from urllib.request import Request, urlopen
 from ..progress import watched
 
 PAUSES = (1, 2, 4)  # seconds before each further try of a broken transfer
-
-
-@contextmanager
-def alone(folder: Path):
-    """Two processes that fetch the same set would write into each other's .part file."""
-    if os.name != "posix":  # Windows opens no folders; the md5 still guards
-        yield
-        return
-    import fcntl
-
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        with suppress(OSError):  # some network disks have no locks
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
 
 
 def unpack(archive: Path, folder: Path, wanted: set[str]) -> None:

@@ -7,8 +7,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..files.lock import lock
 from .damaged import one_line
-from .download import alone, fetch, unpack
+from .download import fetch, unpack
 from .known import MD5, SOURCES
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def _download(name: str, home: Path) -> Path:
     except OSError as error:
         remedy = "name a folder that can be written"
         raise FileNotFoundError(f"{name} cannot be put into {home} ({error.strerror}); {remedy}") from error
-    with alone(home):
+    with lock(home, wait=True, leave_file=False):  # two processes would write into each other's .part file
         if not found(name, home):  # else another process has fetched it while this one waited
             if not sys.stderr.isatty():
                 print(f"fetching {name} from {SOURCES[name]} into {target}", file=sys.stderr)
