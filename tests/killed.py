@@ -18,7 +18,7 @@ import numpy as np
 import torch
 
 from distpu import DistPU, nets
-from distpu.files import tensors
+from distpu.files import atomic, tensors
 from distpu.methods import dist_pu
 from distpu.train import run
 
@@ -41,8 +41,10 @@ def arm(point):
         if path.name.startswith("stage-"):
             counts["saved"] += 1
             if kind == "writing" and counts["saved"] == int(rest[0]):
-                path.with_name(path.name + ".tmp").write_bytes(content[: len(content) // 2])
-                die()
+                with atomic.temporary(path) as file:
+                    file.write(content[: len(content) // 2])
+                    file.flush()
+                    die()
         write(path, content)
 
     def dying_save(path, tensors, **meta):

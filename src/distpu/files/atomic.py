@@ -1,21 +1,73 @@
-"""Files that survive a kill: written whole or not at all, checked when read, never executed."""
+"""Files written whole or not at all. Standard library only."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
+import secrets
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
+
+REMEDY = "the folder is damaged, train into a new one"
+_NO_LINKS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)  # Windows lacks the first, others the second
 
 
-def write(path: Path, content: bytes) -> None:
-    """Write through a temporary file, so that a reader sees the old content or the new, never half of it."""
-    temporary = path.with_name(path.name + ".tmp")
-    with open(temporary, "wb") as file:
+def write(path: Path, content: bytes, mode: int | None = None) -> None:
+    """Write so that a reader sees the old content or the new, never half of it. A link is replaced, not followed."""
+    with temporary(path, mode) as file:
         file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, path)
+
+
+@contextmanager
+def temporary(path: Path, mode: int | None = None) -> Iterator[BinaryIO]:
+    """A new file beside `path`, which takes the place of `path` at the end of the block.
+
+    Nobody can guess its name and put a link there beforehand. After an error, such as a full disk, it is removed.
+    """
+    place = path.with_name(f".{path.name[:50]}.{secrets.token_hex(8)}.tmp")
+    try:
+        handle = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINKS, 0o666 if mode is None else mode)
+        with open(handle, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        if mode is not None:
+            os.chmod(place, mode)  # whatever the umask says
+        os.replace(place, path)
+    except BaseException as error:
+        with suppress(OSError):
+            os.unlink(place)
+        if isinstance(error, OSError):  # the user knows the file, not the temporary one
+            error.filename, error.filename2 = str(path), None
+        raise
+
+
+def left_over(name: str) -> str | None:
+    """The file for which this is the name of a temporary file, which a killed process left; None for other names."""
+    found = re.fullmatch(r"\.(.+)\.[0-9a-f]{16}\.tmp|([^.].*)\.tmp", name)  # the second form: up to version 0.1
+    return (found[1] or found[2]) if found else None
+
+
+def append(path: Path, content: bytes) -> None:
+    """Add to the end of a file. A link is not followed."""
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | _NO_LINKS, 0o666)
+    with open(handle, "ab") as file:
+        file.write(content)
+
+
+# ------------------------------------------------------------------------ JSON
+
+
+def _read(path: Path) -> bytes:
+    """The content of a plain file: a pipe would wait for ever, a device may have no end."""
+    with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise ValueError("it is not a plain file")
+        return file.read()
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -24,14 +76,19 @@ def write_json(path: Path, value: Any) -> None:
 
 def read_json(path: Path, *keys: str) -> Any:
     """The value in a JSON file; with keys, an object that has them."""
-    remedy = "the folder is damaged, train into a new one"
     try:
-        value = json.loads(path.read_text())
+        value = json.loads(_read(path))
     except FileNotFoundError:
-        raise FileNotFoundError(f"{path} does not exist; {remedy}") from None
-    except ValueError as error:  # not JSON, or not even text
-        raise ValueError(f"{path} is not valid JSON ({error}); {remedy}") from None
+        raise FileNotFoundError(f"{path} does not exist; {REMEDY}") from None
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read ({error.strerror})") from None
+    except (ValueError, RecursionError) as error:  # not JSON, not even text, or brackets without end
+        raise ValueError(f"{path} is not valid JSON ({_line(error)}); {REMEDY}") from None
     lost = [key for key in keys if not isinstance(value, dict) or key not in value]
     if lost:
-        raise ValueError(f"{path} has no {lost[0]!r}; {remedy}")
+        raise ValueError(f"{path} has no {lost[0]!r}; {REMEDY}")
     return value
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split())

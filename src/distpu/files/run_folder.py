@@ -5,13 +5,14 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import atomic
-from .lock import lock, unwritable
+from .lock import LOCK, lock, unwritable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -58,6 +59,7 @@ class RunFolder:
     CONFIG, LOG, PRIOR, SECONDS = "config.json", "metrics.jsonl", "prior.json", "seconds.json"
     WEIGHTS, MODELS, MODEL = "model.safetensors", "model.skops", "model.json"
     SCORES, RESULT, RANKED, DONE = "scores.npz", "result.json", "ranked.csv", "done"
+    NAMES = frozenset({CONFIG, LOG, PRIOR, SECONDS, WEIGHTS, MODELS, MODEL, SCORES, RESULT, RANKED, DONE, LOCK})
 
     def __init__(self, path: str | Path):
         self.path = Path(path)
@@ -72,6 +74,11 @@ class RunFolder:
     @property
     def finished(self) -> bool:
         return (self.path / self.DONE).exists()
+
+    @classmethod
+    def owns(cls, name: str) -> bool:
+        """Whether a file of this name belongs to a run."""
+        return name in cls.NAMES or re.fullmatch(r"stage-.+\.safetensors|part-\d+\.skops", name) is not None
 
     # ----------------------------------------------------------------- open
 
@@ -88,20 +95,38 @@ class RunFolder:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise unwritable(folder, error) from None
-        if not self.exists and any(p.name not in (".lock", f"{self.CONFIG}.tmp") for p in folder.iterdir()):
+        others = [p.name for p in folder.iterdir() if p.name != LOCK and atomic.left_over(p.name) != self.CONFIG]
+        if others and not os.path.lexists(folder / self.CONFIG):
             raise ValueError(f"{folder} is not empty and is not a run folder (no {self.CONFIG}); name a new folder")
         with lock(folder):
+            self._refuse_links()
             if self.exists:
                 there = self.config("data")
                 differ = _differences(there, config)
                 if not differ:
+                    if not self.finished:
+                        self._clean()
                     yield there, self.finished
                     return
                 if self.finished or self.newest_checkpoint():
                     raise ValueError(f"{folder} was made with other {'; other '.join(differ)}; name another folder")
                 (folder / self.PRIOR).unlink(missing_ok=True)  # it is of the other data
+            self._clean()
             self.keep_config(config)
             yield config, False
+
+    def _refuse_links(self) -> None:
+        """A link would lead what is written or read here out of the folder, which may come from somebody else."""
+        for path in self.path.iterdir():
+            if self.owns(path.name) and (path.is_symlink() or not path.is_file()):
+                what = "a link" if path.is_symlink() else "not a plain file"
+                raise ValueError(f"{path} is {what}; a run folder holds plain files only: name another folder")
+
+    def _clean(self) -> None:
+        """Remove the temporary files of processes that were killed."""
+        for path in self.path.iterdir():
+            if self.owns(atomic.left_over(path.name) or "") and (path.is_symlink() or path.is_file()):
+                path.unlink()
 
     def config(self, *keys: str) -> Row:
         return atomic.read_json(self.path / self.CONFIG, "method", "params", *keys)
@@ -118,8 +143,7 @@ class RunFolder:
         atomic.write(self.path / self.LOG, log_lines(rows).encode())
 
     def append_to_log(self, row: Row) -> None:
-        with open(self.path / self.LOG, "a") as file:
-            file.write(log_lines([row]))
+        atomic.append(self.path / self.LOG, log_lines([row]).encode())
 
     def prior(self) -> float | None:
         path = self.path / self.PRIOR
@@ -160,8 +184,9 @@ class RunFolder:
         """Write model.json beside the weights or models, then `done`: a folder with `done` is whole."""
         atomic.write_json(self.path / self.MODEL, fitted)
         self.mark_done()
-        for path in [*self.path.glob("stage-*.safetensors*"), *self.path.glob("part-*.skops")]:  # they have served
+        for path in [*self.path.glob("stage-*.safetensors"), *self.path.glob("part-*.skops")]:  # they have served
             path.unlink()
+        self._clean()
 
     def mark_done(self) -> None:
         atomic.write(self.path / self.DONE, b"")
