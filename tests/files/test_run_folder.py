@@ -102,6 +102,9 @@ def test_the_folder_itself_may_be_a_link_that_the_user_named(place):
 
 
 def test_the_room_loads_no_torch():
-    code = "import sys, distpu.files.run_folder; print(sorted({'torch', 'numpy', 'safetensors'} & set(sys.modules)))"
+    code = (
+        "import sys, distpu.files.run_folder, distpu.files.out; "
+        "print(sorted({'torch', 'numpy', 'safetensors'} & set(sys.modules)))"
+    )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"

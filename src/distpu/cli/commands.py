@@ -18,6 +18,7 @@ import numpy as np
 
 from .. import datasets
 from ..files import atomic
+from ..files.out import check_out, write_out
 from ..files.run_folder import RunFolder, log_lines
 from ..methods import METHODS
 from ..metrics import METRICS
@@ -153,10 +154,8 @@ def _missing(y: np.ndarray) -> np.ndarray:
 
 def predict(folder: Path, data: str, path: Path | None, root: Path | None) -> None:
     classifier = load(folder)
-    if path is not None and path.is_dir():
-        raise ValueError(f"--out {path} is a folder; name a file")
-    if path is not None and path.exists() and Path(data).exists() and path.samefile(data):
-        raise ValueError(f"--out {path} would overwrite the data; name another file")
+    if path is not None:
+        check_out(path, data)  # a mistake shows before the rows are scored
     if data in datasets.NAMES:
         X: Any = datasets.load(data, root).x_test
     else:
@@ -168,9 +167,9 @@ def predict(folder: Path, data: str, path: Path | None, root: Path | None) -> No
     if path is None:
         sys.stdout.write(scores)
         return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    atomic.write(path, scores.encode())
-    print(f"{len(p)} rows scored, {int((p >= 0.5).sum())} predicted positive: {path}")
+    plain = write_out(path, scores.encode(), data)
+    said = sys.stdout if plain else sys.stderr  # the scores themselves may go to standard output
+    print(f"{len(p)} rows scored, {int((p >= 0.5).sum())} predicted positive: {path}", file=said)
 
 
 # --------------------------------------------------------------------- demo
