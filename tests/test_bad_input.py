@@ -561,6 +561,7 @@ def damages():
         def damage(folder):
             path = folder / "config.json"
             config = json.loads(path.read_text())
+            del config["sha256"]  # as in files of version 0.1, where a change shows later
             path.write_text(json.dumps(change(config)))
 
         return damage
@@ -568,6 +569,10 @@ def damages():
     return {
         "config is garbage": (lambda f: (f / "config.json").write_text("{nonsense"), "config.json is not valid JSON"),
         "config is bytes": (lambda f: (f / "config.json").write_bytes(b"\xff\x00"), "config.json is not valid JSON"),
+        "config was changed": (
+            lambda f: (f / "config.json").write_text((f / "config.json").read_text().replace('"mlp"', '"mpl"')),
+            "config.json was changed after it was written (its checksum does not match); the folder is damaged",
+        ),
         "config is a list": (keep_json(lambda c: [1, 2]), "config.json has no 'method'"),
         "config lacks a key": (keep_json(lambda c: {"method": "nnpu"}), "config.json has no 'params'"),
         "method unknown": (keep_json(lambda c: {**c, "method": "pupu"}), "method 'pupu', which distpu"),

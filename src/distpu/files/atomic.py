@@ -1,7 +1,8 @@
-"""Files written whole or not at all. Standard library only."""
+"""Files written whole or not at all, and JSON with a checksum. Standard library only."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 REMEDY = "the folder is damaged, train into a new one"
+SUM = "sha256"  # the key under which a signed JSON file holds the checksum of all its other keys
 _NO_LINKS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)  # Windows lacks the first, others the second
 
 
@@ -74,6 +76,11 @@ def write_json(path: Path, value: Any) -> None:
     write(path, (json.dumps(value, indent=1) + "\n").encode())
 
 
+def write_signed(path: Path, value: dict[str, Any]) -> None:
+    value = json.loads(json.dumps(value))  # as a reader will see it: all keys are strings
+    write_json(path, {**value, SUM: _sum(value)})
+
+
 def read_json(path: Path, *keys: str) -> Any:
     """The value in a JSON file; with keys, an object that has them."""
     try:
@@ -88,6 +95,23 @@ def read_json(path: Path, *keys: str) -> Any:
     if lost:
         raise ValueError(f"{path} has no {lost[0]!r}; {REMEDY}")
     return value
+
+
+def read_signed(path: Path, *keys: str) -> tuple[dict[str, Any], bool]:
+    """The object in a JSON file without its checksum, and whether it had one: files up to version 0.1 have none."""
+    value = read_json(path, *keys)
+    if not isinstance(value, dict):
+        raise ValueError(f"{path} holds no object of names and values; {REMEDY}")
+    signed = SUM in value
+    renamed = not signed and any(re.fullmatch("[0-9a-f]{64}", str(v)) for v in value.values())  # a damaged key
+    if renamed or (signed and value.pop(SUM) != _sum(value)):
+        raise ValueError(f"{path} was changed after it was written (its checksum does not match); {REMEDY}")
+    return value, signed
+
+
+def _sum(value: dict[str, Any]) -> str:
+    """Of the canonical form: the order of keys and the white space do not count."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
 def _line(error: Exception) -> str:

@@ -129,10 +129,10 @@ class RunFolder:
                 path.unlink()
 
     def config(self, *keys: str) -> Row:
-        return atomic.read_json(self.path / self.CONFIG, "method", "params", *keys)
+        return atomic.read_signed(self.path / self.CONFIG, "method", "params", *keys)[0]
 
     def keep_config(self, config: Row) -> None:
-        atomic.write_json(self.path / self.CONFIG, config)
+        atomic.write_signed(self.path / self.CONFIG, config)
 
     # ------------------------------------------------------------- training
 
@@ -146,11 +146,15 @@ class RunFolder:
         atomic.append(self.path / self.LOG, log_lines([row]).encode())
 
     def prior(self) -> float | None:
-        path = self.path / self.PRIOR
-        return atomic.read_json(path, "prior")["prior"] if path.exists() else None
+        """The estimate that is kept; None where there is none, or where it is damaged and is made again."""
+        try:
+            prior = atomic.read_signed(self.path / self.PRIOR, "prior")[0]["prior"]
+        except (ValueError, FileNotFoundError):
+            return None
+        return prior if isinstance(prior, float) and 0 < prior < 1 else None
 
     def keep_prior(self, prior: float) -> None:
-        atomic.write_json(self.path / self.PRIOR, {"prior": prior})
+        atomic.write_signed(self.path / self.PRIOR, {"prior": prior})
 
     def seconds(self) -> float:
         """Seconds of training up to the newest checkpoint: a resumed run reports the time of all its parts."""
@@ -182,7 +186,7 @@ class RunFolder:
 
     def finish(self, fitted: Row) -> None:
         """Write model.json beside the weights or models, then `done`: a folder with `done` is whole."""
-        atomic.write_json(self.path / self.MODEL, fitted)
+        atomic.write_signed(self.path / self.MODEL, fitted)
         self.mark_done()
         for path in [*self.path.glob("stage-*.safetensors"), *self.path.glob("part-*.skops")]:  # they have served
             path.unlink()
@@ -192,7 +196,7 @@ class RunFolder:
         atomic.write(self.path / self.DONE, b"")
 
     def fitted(self, *keys: str) -> Row:
-        return atomic.read_json(self.path / self.MODEL, *keys)
+        return atomic.read_signed(self.path / self.MODEL, *keys)[0]
 
     def weights(self) -> Tensors:
         from . import tensors
@@ -231,10 +235,10 @@ class RunFolder:
         return (self.path / self.RESULT).exists()
 
     def result(self) -> Row | None:
-        return atomic.read_json(self.path / self.RESULT) if self.has_result else None
+        return atomic.read_signed(self.path / self.RESULT)[0] if self.has_result else None
 
     def keep_result(self, result: Row) -> None:
-        atomic.write_json(self.path / self.RESULT, result)
+        atomic.write_signed(self.path / self.RESULT, result)
 
     def scores(self) -> dict[str, np.ndarray]:
         import numpy as np
