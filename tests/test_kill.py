@@ -8,9 +8,8 @@ import time
 from pathlib import Path
 
 import pytest
-import torch
 
-from distpu.files import atomic, tensors
+from distpu.files import atomic
 from distpu.files.lock import lock
 from distpu.files.run_folder import RunFolder
 from killed import train
@@ -42,9 +41,7 @@ def start(*arguments):
 
 
 def assert_same(folder, whole):
-    a, _ = tensors.load(folder / "model.safetensors")
-    b, _ = tensors.load(whole / "model.safetensors")
-    assert a.keys() == b.keys() and all(torch.equal(a[k], b[k]) for k in a)
+    assert (folder / "model.safetensors").read_bytes() == (whole / "model.safetensors").read_bytes()
     assert (folder / "metrics.jsonl").read_text() == (whole / "metrics.jsonl").read_text()
     assert (folder / "done").exists() and not list(folder.glob("stage-*"))
 

@@ -29,7 +29,18 @@ def save(path: Path, tensors: Tensors, **meta: Any) -> None:
     # clones: safetensors refuses tensors that share memory, as a method's networks may
     plain = {name: t.detach().cpu().contiguous().clone() for name, t in tensors.items()}
     text = json.dumps(meta)
-    write(path, to_bytes(plain, metadata={"sha256": _digest(plain, text), "meta": text}))
+    write(path, _canonical(to_bytes(plain, metadata={"sha256": _digest(plain, text), "meta": text})))
+
+
+def _canonical(content: bytes) -> bytes:
+    """The same file with its header in sorted order: safetensors orders it anew in every process.
+
+    The format: the length of the header in 8 bytes, the header in JSON, padded with spaces, and the tensors.
+    """
+    length = int.from_bytes(content[:8], "little")
+    header = json.dumps(json.loads(content[8 : 8 + length]), sort_keys=True, separators=(",", ":")).encode()
+    header += b" " * (-len(header) % 8)
+    return len(header).to_bytes(8, "little") + header + content[8 + length :]
 
 
 def load(path: Path) -> tuple[Tensors, dict[str, Any]]:
