@@ -18,6 +18,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import __version__
+from .files.fitted import Fitted
 from .files.run_folder import Row, RunFolder
 from .inputs import read_labels
 from .params import check_parameters, param
@@ -45,6 +46,7 @@ class PUEstimator(ClassifierMixin, BaseEstimator):
     keeps: ClassVar[str] = "last"  # which epoch: the last, or "pu", the best on held-out PU rows
     supervised: ClassVar[bool] = False  # y must hold true labels; for comparisons, no PU method
     presets: ClassVar[dict[str, dict[str, Any]]] = {}  # settings other than the paper's, by data set or "small"
+    trains_network: ClassVar[bool] = False
     also_fitted: ClassVar[tuple[str, ...]] = ()  # numbers that `_learn` sets beside threshold_, saved with the model
 
     prior: float | str = param("auto", "share of positives among the unlabelled rows; 'auto' estimates it (BBE)")
@@ -82,10 +84,10 @@ class PUEstimator(ClassifierMixin, BaseEstimator):
         raise NotImplementedError
 
     def _kind(self) -> Row:
-        """What model.json has beside the fields that every method has."""
+        """The fields of Fitted beside those that every method has."""
         return {}
 
-    def _take_kind(self, fitted: Row) -> None:
+    def _take_kind(self, fitted: Fitted) -> None:
         pass
 
     def _resolved(self: Self, rows: Any) -> Self:
@@ -196,35 +198,32 @@ class PUEstimator(ClassifierMixin, BaseEstimator):
         self._write_model(folder)
         folder.finish(self._fitted())
 
-    def _fitted(self) -> Row:
+    def _fitted(self) -> Fitted:
         names = getattr(self, "feature_names_in_", None)
-        return {
-            "prior": self.prior_ if np.isfinite(self.prior_) else None,
-            "threshold": self.threshold_,
-            "classes": self.classes_.tolist(),
-            "n_features_in": getattr(self, "n_features_in_", None),
-            "also": {name: getattr(self, name) for name in self.also_fitted},
-            "feature_names_in": None if names is None else [str(n) for n in names],
+        return Fitted(
+            prior=self.prior_ if np.isfinite(self.prior_) else None,
+            threshold=self.threshold_,
+            classes=self.classes_.tolist(),
+            n_features_in=getattr(self, "n_features_in_", None),
+            also={name: getattr(self, name) for name in self.also_fitted},
+            feature_names_in=None if names is None else [str(n) for n in names],
             **self._kind(),
-        }
+        )
 
     def _restore(self: Self, folder: RunFolder) -> Self:
         """Take the fitted state from a finished run folder."""
-        fitted = folder.fitted(*self._fitted_keys())
-        self.prior_ = float("nan") if fitted["prior"] is None else fitted["prior"]
-        self.threshold_, self.classes_ = fitted["threshold"], np.array(fitted["classes"])
-        if fitted["n_features_in"] is not None:
-            self.n_features_in_ = fitted["n_features_in"]
+        fitted = folder.fitted(self.also_fitted, self.trains_network)
+        self.prior_ = float("nan") if fitted.prior is None else fitted.prior
+        self.threshold_, self.classes_ = fitted.threshold, np.array(fitted.classes)
+        if fitted.n_features_in is not None:
+            self.n_features_in_ = fitted.n_features_in
         for name in self.also_fitted:
-            setattr(self, name, fitted["also"][name])
-        if fitted["feature_names_in"] is not None:
-            self.feature_names_in_ = np.array(fitted["feature_names_in"], dtype=object)
+            setattr(self, name, fitted.also[name])
+        if fitted.feature_names_in is not None:
+            self.feature_names_in_ = np.array(fitted.feature_names_in, dtype=object)
         self._take_kind(fitted)
         self._read_model(folder)
         return self
-
-    def _fitted_keys(self) -> tuple[str, ...]:
-        return ("prior", "threshold", "classes", "n_features_in", "also", "feature_names_in")
 
     # --------------------------------------------------------------- checks
 

@@ -9,8 +9,10 @@ from typing import Any
 
 from . import __version__
 from .estimator import PUEstimator
+from .files.atomic import REMEDY
 from .files.run_folder import RunFolder
 from .methods import METHODS
+from .params import check_parameters
 
 
 def load(folder: str | Path, network: Callable[..., Any] | None = None, device: str = "auto") -> PUEstimator:
@@ -39,4 +41,8 @@ def load(folder: str | Path, network: Callable[..., Any] | None = None, device: 
         params["device"] = device
     method = cls(**params)
     method._with_network(network, path)
+    try:
+        check_parameters(method)
+    except ValueError as error:
+        raise ValueError(f"{path} holds a parameter that cannot be: {error}; {REMEDY}") from None
     return method._restore(run_folder)

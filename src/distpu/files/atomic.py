@@ -64,7 +64,7 @@ def append(path: Path, content: bytes) -> None:
 # ------------------------------------------------------------------------ JSON
 
 
-def _read(path: Path) -> bytes:
+def read(path: Path) -> bytes:
     """The content of a plain file: a pipe would wait for ever, a device may have no end."""
     with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -84,7 +84,7 @@ def write_signed(path: Path, value: dict[str, Any]) -> None:
 def read_json(path: Path, *keys: str) -> Any:
     """The value in a JSON file; with keys, an object that has them."""
     try:
-        value = json.loads(_read(path))
+        value = json.loads(read(path))
     except FileNotFoundError:
         raise FileNotFoundError(f"{path} does not exist; {REMEDY}") from None
     except OSError as error:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
+import math
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import atomic
+from .fitted import Fitted, settings
 from .lock import LOCK, lock, unwritable
 
 if TYPE_CHECKING:
@@ -29,11 +34,19 @@ def log_lines(rows: Iterable[Row]) -> str:
 def read_log(path: Path) -> Iterator[Row]:
     if not path.exists():
         return
-    for line in path.read_text().splitlines():
+    for line in path.read_bytes().splitlines():
         try:
-            yield json.loads(line)
-        except json.JSONDecodeError:
-            return  # a kill tore this line: neither it nor what follows counts
+            row = json.loads(line)
+        except (ValueError, RecursionError):  # a kill tore this line
+            return
+        if not isinstance(row, dict):
+            return  # neither a torn or damaged line nor what follows it counts
+        yield row
+
+
+def _is_epoch(row: Row) -> bool:
+    stage, epoch, share = (row.get(key) for key in ("stage", "epoch", "predicted_prior"))
+    return isinstance(stage, str) and type(epoch) is int and isinstance(share, (int, float))
 
 
 class RunFolder:
@@ -101,8 +114,10 @@ class RunFolder:
         with lock(folder):
             self._refuse_links()
             if self.exists:
-                there = self.config("data")
+                there = self.config()
                 differ = _differences(there, config)
+                if not differ and "seed" in config and "seed" not in there:
+                    raise ValueError(f"{folder / self.CONFIG} has no 'seed'; {atomic.REMEDY}")
                 if not differ:
                     if not self.finished:
                         self._clean()
@@ -128,8 +143,13 @@ class RunFolder:
             if self.owns(atomic.left_over(path.name) or "") and (path.is_symlink() or path.is_file()):
                 path.unlink()
 
-    def config(self, *keys: str) -> Row:
-        return atomic.read_signed(self.path / self.CONFIG, "method", "params", *keys)[0]
+    def config(self) -> Row:
+        path = self.path / self.CONFIG
+        config = atomic.read_signed(path, "method", "params", "data")[0]
+        for key, (holds, rule) in CONFIG_RULES.items():
+            if key in config and not holds(config[key]):
+                raise ValueError(f"{path}: {key} must be {rule}; {atomic.REMEDY}")
+        return config
 
     def keep_config(self, config: Row) -> None:
         atomic.write_signed(self.path / self.CONFIG, config)
@@ -137,7 +157,8 @@ class RunFolder:
     # ------------------------------------------------------------- training
 
     def log(self) -> list[Row]:
-        return list(read_log(self.path / self.LOG))
+        """The epochs so far, up to the first line that is torn or damaged."""
+        return list(itertools.takewhile(_is_epoch, read_log(self.path / self.LOG)))
 
     def rewrite_log(self, rows: Iterable[Row]) -> None:
         atomic.write(self.path / self.LOG, log_lines(rows).encode())
@@ -159,9 +180,10 @@ class RunFolder:
     def seconds(self) -> float:
         """Seconds of training up to the newest checkpoint: a resumed run reports the time of all its parts."""
         try:
-            return float(json.loads((self.path / self.SECONDS).read_text())["seconds"])
-        except (OSError, ValueError, TypeError, KeyError):  # a missing or damaged file is no reason to refuse the run
-            return 0.0
+            seconds = float(atomic.read_json(self.path / self.SECONDS, "seconds")["seconds"])
+        except (OSError, ValueError, TypeError, OverflowError):
+            return 0.0  # a missing or damaged file is no reason to refuse the run
+        return seconds if math.isfinite(seconds) and seconds > 0 else 0.0
 
     def keep_seconds(self, seconds: float) -> None:
         atomic.write_json(self.path / self.SECONDS, {"seconds": round(seconds, 2)})
@@ -169,6 +191,16 @@ class RunFolder:
     def checkpoints(self, stage: str) -> tuple[Path, Path]:
         """The newest checkpoint of a stage, and the one before it."""
         return self.path / f"stage-{stage}.safetensors", self.path / f"stage-{stage}.before.safetensors"
+
+    def checkpoint(self, path: Path, stage: str, epochs: int) -> tuple[Tensors, int]:
+        """The state in a checkpoint of a stage of so many epochs, and how many of them are done."""
+        from . import tensors
+
+        state, meta = tensors.load(path)
+        done = meta.get("epochs_done")
+        if meta.get("stage") != stage or type(done) is not int or not 0 < done <= epochs:
+            raise ValueError(f"{path} is damaged (it is not of stage {stage!r} with up to {epochs} epochs)")
+        return state, done
 
     def newest_checkpoint(self) -> Path | None:
         saved = self.path.glob("stage-*.safetensors")
@@ -184,9 +216,9 @@ class RunFolder:
 
     # --------------------------------------------------------- after training
 
-    def finish(self, fitted: Row) -> None:
+    def finish(self, fitted: Fitted) -> None:
         """Write model.json beside the weights or models, then `done`: a folder with `done` is whole."""
-        atomic.write_signed(self.path / self.MODEL, fitted)
+        fitted.write(self.path / self.MODEL)
         self.mark_done()
         for path in [*self.path.glob("stage-*.safetensors"), *self.path.glob("part-*.skops")]:  # they have served
             path.unlink()
@@ -195,8 +227,9 @@ class RunFolder:
     def mark_done(self) -> None:
         atomic.write(self.path / self.DONE, b"")
 
-    def fitted(self, *keys: str) -> Row:
-        return atomic.read_signed(self.path / self.MODEL, *keys)[0]
+    def fitted(self, also: Iterable[str] = (), of_network: bool = True) -> Fitted:
+        """What was learnt beside the weights; `also` names what the method adds."""
+        return Fitted.read(self.path / self.MODEL, also, of_network)
 
     def weights(self) -> Tensors:
         from . import tensors
@@ -243,8 +276,15 @@ class RunFolder:
     def scores(self) -> dict[str, np.ndarray]:
         import numpy as np
 
-        with np.load(self.path / self.SCORES, allow_pickle=False) as file:
-            return dict(file)
+        path = self.path / self.SCORES
+        try:
+            with np.load(io.BytesIO(atomic.read(path)), allow_pickle=False) as file:
+                scores = {key: file[key] for key in ("score", "s", "y")}
+        except FileNotFoundError:
+            raise FileNotFoundError(f"{path} does not exist; {atomic.REMEDY}") from None
+        except (OSError, ValueError, KeyError, EOFError, TypeError, AttributeError, zipfile.BadZipFile, zlib.error):
+            raise ValueError(f"{path} is damaged; {atomic.REMEDY}") from None
+        return scores
 
     def keep_scores(self, arrays: Mapping[str, Any]) -> None:
         import numpy as np
@@ -259,6 +299,14 @@ class RunFolder:
 
     def keep_ranked(self, text: str) -> None:
         atomic.write(self.ranked, text.encode())
+
+
+CONFIG_RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "method": (lambda v: isinstance(v, str), "a string"),
+    "params": (settings, "names with a string, a number, true, false or null each"),
+    "data": (lambda v: isinstance(v, dict), "names with values"),
+    "seed": (lambda v: type(v) is int and 0 <= v < 2**32, "a whole number from 0"),
+}
 
 
 def _differences(old: Row, new: Row) -> list[str]:

@@ -44,15 +44,20 @@ def _canonical(content: bytes) -> bytes:
 
 
 def load(path: Path) -> tuple[Tensors, dict[str, Any]]:
-    """Tensors and meta of a file; ValueError, naming it, when it is damaged."""
+    """Tensors and meta of a file; ValueError, naming it, when it is damaged. No tensor is larger than the file."""
     try:
+        if path.exists() and not path.is_file():  # opening a pipe would wait for ever
+            raise ValueError("it is not a plain file")
         with safe_open(path, "pt") as file:
             header = file.metadata() or {}
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         if header["sha256"] != _digest(tensors, header["meta"]):
             raise ValueError("its checksum does not match its content")
-    except (SafetensorError, OSError, ValueError, KeyError) as error:
+        meta = json.loads(header["meta"])
+        if not isinstance(meta, dict):
+            raise ValueError("its meta is no object of names and values")
+    except (SafetensorError, OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
         if not path.exists():
             raise FileNotFoundError(f"{path} does not exist") from None
-        raise ValueError(f"{path} is damaged ({error})") from None
-    return tensors, json.loads(header["meta"])
+        raise ValueError(f"{path} is damaged ({' '.join(str(error).split())})") from None
+    return tensors, meta

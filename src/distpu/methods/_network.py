@@ -16,10 +16,12 @@ from torch import nn
 
 from .. import nets
 from ..estimator import PUEstimator
+from ..files.fitted import Fitted
 from ..files.run_folder import Row, RunFolder
 from ..inputs import as_channels_first, layout_of, refuse_infinite
 from ..params import near, param, resolved, tuned
 from ..progress import Bar
+from ..train.checkpoint import restored
 from ..train.data import PUData
 from ..train.device import PRECISIONS, Speed, arithmetic, as_tensor, find_device
 from ..train.loop import Epoch, Recipe
@@ -42,6 +44,7 @@ class NetworkMethod(PUEstimator):
     preset_    the preset that was taken; settings_  the settings it gave, with those that were told
     """
 
+    trains_network = True
     _observe: ClassVar[Any] = None  # for experiments: figures of each epoch's network that go into the log
 
     preset: str = param("auto", "where settings left at None come from: 'paper', 'auto' (by what the data are: 'small' "
@@ -141,29 +144,17 @@ class NetworkMethod(PUEstimator):
         folder.keep_weights(dict(self.model_.state_dict()))
 
     def _kind(self) -> Row:
-        kind: Row = {"shape": list(self.shape_), "layout": self.layout_, "bytes": self.bytes_}
+        kind: Row = {"shape": self.shape_, "layout": self.layout_, "bytes": self.bytes_}
         return kind | {"preset": self.preset_, "settings": self.settings_}
 
-    def _fitted_keys(self) -> tuple[str, ...]:
-        return (*super()._fitted_keys(), "shape", "layout", "bytes")
-
-    def _take_kind(self, fitted: Row) -> None:
-        self.layout_, self.bytes_, self.shape_ = fitted["layout"], fitted["bytes"], tuple(fitted["shape"])
-        self.preset_, told = fitted.get("preset", "paper"), self.get_params(deep=False)
-        self.settings_ = fitted.get("settings") or resolved(type(self), self.preset_, told)
+    def _take_kind(self, fitted: Fitted) -> None:
+        assert fitted.shape is not None and fitted.layout is not None and fitted.bytes is not None
+        self.layout_, self.bytes_, self.shape_ = fitted.layout, fitted.bytes, fitted.shape
+        self.preset_, told = fitted.preset or "paper", self.get_params(deep=False)
+        self.settings_ = fitted.settings or resolved(type(self), self.preset_, told)
 
     def _read_model(self, folder: RunFolder) -> None:
-        weights = folder.weights()
-        with torch.random.fork_rng(devices=[]):
-            body = nets.body(self.network, self.shape_)
-        try:
-            model = nets.Network(body, weights["mean"], weights["scale"])
-            model.load_state_dict(weights)
-        except (KeyError, RuntimeError):
-            raise ValueError(
-                f"the weights in {folder} do not fit network={self.network!r} for rows of shape "
-                f"{self.shape_}; pass the network it was trained with, or train into a new folder"
-            ) from None
+        model = restored(folder, self.network, self.shape_)
         self._keep(model.eval().to(find_device(self.device)), folder.log())
 
     def _with_network(self, network: Callable[..., nn.Module] | None, path: Path) -> None:

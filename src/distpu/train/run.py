@@ -6,13 +6,13 @@ import math
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import torch
 from torch import nn
 
 from .. import nets
-from ..files import tensors
 from ..files.run_folder import Row, RunFolder
 from . import checkpoint
 from . import loop as train
@@ -64,7 +64,7 @@ class Run:
         """
         objective.to(self.data.s.device)
         optimizer = recipe.optimizer(model)
-        first = self._restore(stage, model, objective, optimizer)
+        first = self._restore(stage, recipe.epochs, model, objective, optimizer)
         work = 3 * self._work * len(self.data) * recipe.epochs
         compiled = self.speed.compiled(self.data.s.device, work, objective.many_shapes)
         for part in (*model.modules(), *objective.modules()):
@@ -127,23 +127,29 @@ class Run:
         self._folder.keep_checkpoint(stage, checkpoint.pack(*parts), done)
         self._folder.keep_seconds(time.monotonic() - self._start)
 
-    def _restore(self, stage: str, *parts: Any) -> int:
+    def _restore(self, stage: str, epochs: int, *parts: Any) -> int:
         """Load the newest good checkpoint of the stage; return how many of its epochs are done."""
         if not self._folder:
             return 0
         for path in self._folder.checkpoints(stage):
             try:
-                state, meta = tensors.load(path)
+                state, done = self._folder.checkpoint(path, stage, epochs)
+                self._unpack(path, state, *parts)
             except FileNotFoundError:
                 continue
             except ValueError as error:
                 warnings.warn(f"{error}; going on from the state before it", RuntimeWarning, stacklevel=4)
                 continue
-            checkpoint.unpack(state, *parts)
-            self._recall(stage, meta["epochs_done"])
-            return meta["epochs_done"]
+            self._recall(stage, done)
+            return done
         self._recall(stage, 0)
         return 0
+
+    def _unpack(self, path: Path, *parts: Any) -> None:
+        try:
+            checkpoint.unpack(*parts)
+        except ValueError as error:
+            raise ValueError(f"{path} is damaged ({error})") from None
 
     def _recall(self, stage: str, done: int) -> None:
         """Take back the log of a restored stage. What was logged after its checkpoint is cut off by the next line."""
