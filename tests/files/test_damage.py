@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from sklearn.linear_model import LogisticRegression
 
 import distpu
 from distpu.files import atomic, tensors
@@ -170,7 +171,7 @@ def test_a_method_without_what_it_also_learnt(name, tmp_path):
 
 
 def test_a_wrapper_needs_no_shape_and_is_checked_like_a_network(tmp_path):
-    fitted = distpu.ElkanNoto(random_state=0).fit(X, Y == "yes")
+    fitted = distpu.ElkanNoto(LogisticRegression(), random_state=0).fit(X, Y == "yes")
     fitted.save(tmp_path / "run")
     loaded = distpu.load(tmp_path / "run")
     np.testing.assert_array_equal(loaded.predict_proba(X), fitted.predict_proba(X))
@@ -184,6 +185,10 @@ def test_a_wrapper_needs_no_shape_and_is_checked_like_a_network(tmp_path):
         damage(tmp_path / "run/model.json", change, signed=True)
         assert_refused(tmp_path / "run", "model.json", "the folder is damaged", load=distpu.load)
         (tmp_path / "run/model.json").write_bytes(content)
+    state = RunFolder(tmp_path / "run").models(fitted._model_names())
+    for other in ({**state, "predict": 1}, {k: v for k, v in state.items() if k != "estimators_"}, {}):
+        RunFolder(tmp_path / "run").keep_models(other, "ElkanNoto")
+        assert_refused(tmp_path / "run", "model.skops is not of this method", load=distpu.load)
     (tmp_path / "run/model.skops").write_bytes(b"garbage")
     assert_refused(tmp_path / "run", "model.skops", "the folder is damaged", load=distpu.load)
 
@@ -357,3 +362,14 @@ def test_damaged_scores_and_results_are_one_line(tmp_path):
         assert_refused(tmp_path, "scores.npz is damaged", load=lambda folder: RunFolder(folder).scores())
     run.path.joinpath("result.json").write_text(run.path.joinpath("result.json").read_text().replace("0.5", "0.7"))
     assert_refused(tmp_path, "result.json was changed", load=lambda folder: RunFolder(folder).result())
+
+
+def test_a_damaged_part_is_fitted_again(tmp_path):
+    run = RunFolder(tmp_path)
+    assert run.part(1) is None
+    run.keep_part(1, np.arange(3), "BaggingPU")
+    assert run.part(1).tolist() == [0, 1, 2]
+    content = (tmp_path / "part-0001.skops").read_bytes()
+    for damaged in (b"", b"garbage", content[:-9], content[: len(content) // 2]):
+        (tmp_path / "part-0001.skops").write_bytes(damaged)
+        assert run.part(1) is None

@@ -1,13 +1,16 @@
 """A run folder from somebody else: fit writes nothing outside it, whatever it holds."""
 
+import ast
 import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import distpu
 from distpu.files.run_folder import RunFolder
 from small import interrupt, small
 
@@ -108,3 +111,17 @@ def test_the_room_loads_no_torch():
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
+
+
+def test_no_other_room_spells_a_name():
+    """Only files/ opens or writes a file of a run by its name; prose may speak of one."""
+    source = Path(distpu.__file__).parent
+    names = RunFolder.NAMES
+    for path in sorted(source.rglob("*.py")):
+        if path.parent.name == "files":
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " not in node.value:
+                spelt = [name for name in names if node.value == name or node.value.endswith(f"/{name}")]
+                spelt += [name for name in (".safetensors", ".skops") if name in node.value]
+                assert not spelt, f"{path}:{node.lineno} spells {node.value!r}; ask RunFolder"

@@ -1,1 +1,1 @@
-"""What outlives a process: files written whole or not at all, locks, run folders, tensors."""
+"""What outlives a process: files written whole or not at all, one lock, run folders, tensors, models, results."""

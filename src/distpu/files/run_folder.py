@@ -241,10 +241,14 @@ class RunFolder:
 
         tensors.save(self.path / self.WEIGHTS, weights)
 
-    def models(self) -> dict[str, Any]:
+    def models(self, names: Iterable[str]) -> dict[str, Any]:
+        """The classifiers and arrays of these names, no more and no fewer: they become attributes of the method."""
         from . import models
 
-        return models.load(self.path / self.MODELS)
+        state = models.load(self.path / self.MODELS)
+        if not isinstance(state, dict) or set(state) != set(names):
+            raise ValueError(f"{self.path / self.MODELS} is not of this method; {atomic.REMEDY}")
+        return state
 
     def keep_models(self, state: dict[str, Any], owner: str) -> None:
         from . import models
@@ -252,11 +256,14 @@ class RunFolder:
         models.save(self.path / self.MODELS, state, owner)
 
     def part(self, number: int) -> Any:
-        """A classifier that an earlier process fitted and kept, or None."""
+        """A classifier that an earlier process fitted and kept; None where there is none, or where it is damaged."""
         from . import models
 
-        path = self.path / f"part-{number:04d}.skops"
-        return models.load(path)["model"] if path.exists() else None
+        try:
+            state = models.load(self.path / f"part-{number:04d}.skops")
+        except (ValueError, FileNotFoundError):
+            return None  # it is fitted again, to the same bits
+        return state.get("model") if isinstance(state, dict) else None
 
     def keep_part(self, number: int, model: Any, owner: str) -> None:
         from . import models

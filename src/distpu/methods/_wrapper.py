@@ -74,12 +74,15 @@ class Wrapper(PUEstimator):
     # -------------------------------------------------------- save and load
 
     def _write_model(self, folder: RunFolder) -> None:
-        state = {name: getattr(self, name) for name in ("estimator", "estimators_", *self.kept)}
+        state = {name: getattr(self, name) for name in self._model_names()}
         folder.keep_models(state, type(self).__name__)
 
     def _read_model(self, folder: RunFolder) -> None:
-        for name, value in folder.models().items():
+        for name, value in folder.models(self._model_names()).items():
             setattr(self, name, value)
+
+    def _model_names(self) -> tuple[str, ...]:
+        return ("estimator", "estimators_", *self.kept)
 
     def _with_network(self, network: Any, path: Path) -> None:
         self.estimator = None  # the config names it; the model file has it

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import numpy as np
 
+from ..files import atomic
 from ..files.run_folder import Row, RunFolder
 from ..params import need
 
@@ -31,7 +33,9 @@ def demo(runs: list[Path], path: Path) -> Path:
         _histogram(axis, run)
     axes[0].legend(loc="upper center", fontsize=8, frameon=False)
     _priors(axes[-1], runs)
-    figure.savefig(path, dpi=130)
+    content = io.BytesIO()
+    figure.savefig(content, dpi=130, format="png")
+    atomic.write(path, content.getvalue())  # a link of that name is not followed
     return path
 
 
