@@ -12,6 +12,7 @@ from sklearn.linear_model import LogisticRegression
 import distpu
 from distpu.files import atomic, tensors
 from distpu.files.run_folder import RunFolder
+from flipped import flips
 from small import interrupt, small, small_net
 
 X = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 3)), columns=["amount", "age", "visits"])
@@ -28,13 +29,6 @@ def finished(tmp_path_factory):
 @pytest.fixture
 def folder(finished, tmp_path):
     return shutil.copytree(finished, tmp_path / "run")
-
-
-def flips(content, step=1):
-    """Every step-th bit flipped, one at a time."""
-    for at in range(0, 8 * len(content), step):
-        i, bit = divmod(at, 8)
-        yield content[:i] + bytes([content[i] ^ 1 << bit]) + content[i + 1 :]
 
 
 @pytest.mark.parametrize(("name", "step"), [("model.json", 1), ("config.json", 7)])

@@ -18,6 +18,9 @@ def old_net(shape):
     return nn.Sequential(nn.Linear(shape[0], 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, 1), nn.Flatten(0))
 
 
+old_net.__module__ = "test_old_run"  # as the folders name it, however pytest imports this file
+
+
 def rows():
     random = np.random.default_rng(0)
     X = random.normal(size=(60, 3)) + (np.arange(60) < 30)[:, None]

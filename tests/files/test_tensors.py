@@ -6,9 +6,9 @@ import os
 import pytest
 import torch
 from safetensors.torch import save_file
-from test_damage import flips
 
 from distpu.files import tensors
+from flipped import flips
 
 SOME = {"b": torch.arange(5.0), "a": torch.tensor([True, False]), "c": torch.tensor(3)}
 
