@@ -41,11 +41,10 @@ def save(path: Path, state: dict[str, Any], owner: str) -> None:
 
 def load(path: Path) -> dict[str, Any]:
     """The objects of a file; ValueError, naming it, where it is damaged or holds types that are not on the list."""
-    remedy = "the folder is damaged, train into a new one"
     if not path.exists():
-        raise FileNotFoundError(f"{path} does not exist; {remedy}")
-    content = path.read_bytes()
+        raise FileNotFoundError(f"{path} does not exist; {atomic.REMEDY}")
     try:
+        content = atomic.read(path)
         strange = _strange(content)
         if strange:
             raise ValueError(f"it holds {', '.join(strange)}, which is not on the list of types that are loaded")
@@ -55,7 +54,7 @@ def load(path: Path) -> dict[str, Any]:
         raise
     except Exception as error:  # a damaged zip, JSON or array fails in more ways than can be listed
         reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise ValueError(f"{path} cannot be used ({reason}); {remedy}") from None
+        raise ValueError(f"{path} cannot be used ({reason}); {atomic.REMEDY}") from None
     return state
 
 

@@ -1,4 +1,4 @@
-"""Files that survive a kill: written whole or not at all, checked when read, never executed."""
+"""Tensors in safetensors files with a checksum. The only module of the room that loads torch."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ Tensors = dict[str, Tensor]
 
 
 def _digest(tensors: Tensors, meta: str) -> str:
+    """Of names, kinds, shapes, values and meta. An empty meta adds nothing."""
     digest = hashlib.sha256(meta.encode() if meta != "{}" else b"")
     for name in sorted(tensors):
         digest.update(f"{name} {tensors[name].dtype} {tuple(tensors[name].shape)}".encode())
@@ -26,7 +27,8 @@ def _digest(tensors: Tensors, meta: str) -> str:
 
 
 def save(path: Path, tensors: Tensors, **meta: Any) -> None:
-    # clones: safetensors refuses tensors that share memory, as a method's networks may
+    """Write tensors and a few values beside them. The same tensors give the same bytes."""
+    # clones, since safetensors refuses tensors that share memory; the networks of a method may share some
     plain = {name: t.detach().cpu().contiguous().clone() for name, t in tensors.items()}
     text = json.dumps(meta)
     write(path, _canonical(to_bytes(plain, metadata={"sha256": _digest(plain, text), "meta": text})))

@@ -38,12 +38,12 @@ class Run:
         self.data, self.speed = data, speed or Speed()
         self.history: list[Row] = []
         self._build, self._folder, self._report, self._observe = build, folder, report, observe
-        self._logged = folder.log() if folder else None  # by a run that was killed
+        self._logged = folder.log() if folder else None  # what a killed run has logged
         unlabelled = torch.nonzero(data.s == 0).flatten()
         watched = unlabelled[:: max(1, math.ceil(len(unlabelled) / 2048))]  # enough for a share to a percent
         self._watched = data.rows(watched).to(data.s.device)
         self._work = 0.0  # of one row's pass through a network
-        self._start = time.monotonic() - (folder.seconds() if folder else 0.0)  # as if it had never been stopped
+        self._start = time.monotonic() - (folder.seconds() if folder else 0.0)  # the time before a kill counts too
 
     def net(self) -> nn.Module:
         """A fresh network on the data's device."""
