@@ -35,7 +35,7 @@ def save(path: Path, tensors: Tensors, **meta: Any) -> None:
 
 
 def _canonical(content: bytes) -> bytes:
-    """The same file with its header in sorted order: safetensors orders it anew in every process.
+    """The same file with its header in sorted order: safetensors orders its metadata anew in every call.
 
     The format: the length of the header in 8 bytes, the header in JSON, padded with spaces, and the tensors.
     """
