@@ -1,0 +1,51 @@
+"""Options that several commands share, and how their texts are read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+Jobs = Annotated[
+    int | None,
+    typer.Option(metavar="N", min=1, help="Runs at a time. If absent: one per core; on a GPU 1, or 5 MLPs by MPS."),
+]
+DataRoot = Annotated[
+    Path | None, typer.Option(metavar="DIR", help="Folder with the data sets (else $DISTPU_DATA, then the cache).")
+]
+Preset = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="Settings to start from: 'auto' (those searched for this data set, or for small data, where the method "
+        "has them) or 'paper' (its defaults).",
+    ),
+]
+
+
+def read_prior(text: str | None, default: str) -> str | float:
+    if text is None:
+        return default
+    if text in ("auto", "true"):
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"--prior {text} must be a number strictly between 0 and 1, 'auto' or 'true'") from None
+
+
+def read_settings(pairs: list[str] | None) -> dict[str, Any]:
+    import ast
+
+    words = {"true": True, "false": False, "none": None}
+    values: dict[str, Any] = {}
+    for pair in pairs or []:
+        name, equals, text = (part.strip() for part in pair.partition("="))
+        if not equals or not name:
+            raise ValueError(f"--set {pair} must read field=value, such as --set epochs=20")
+        try:
+            values[name] = words[text.lower()] if text.lower() in words else ast.literal_eval(text)
+        except (ValueError, SyntaxError):
+            values[name] = text
+    return values

@@ -1,0 +1,71 @@
+"""Tables and prose on a terminal. Results go to stdout, progress and warnings to stderr."""
+
+from __future__ import annotations
+
+import shutil
+import textwrap
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+
+def _width() -> int:
+    return shutil.get_terminal_size().columns  # 80 where there is no terminal
+
+
+def fill(text: str) -> None:
+    """Prose filled to the width of the terminal; indented or aligned lines, such as equations, stay lines."""
+    lines = []
+    for block in text.split("\n\n"):
+        prose = not block.startswith(" ") and "   " not in block
+        for line in [" ".join(block.splitlines())] if prose else block.splitlines():
+            margin = "" if prose else " " * (len(line) - len(line.lstrip()) + 4)
+            lines.append(textwrap.fill(line, _width(), subsequent_indent=margin, break_long_words=False))
+        lines.append("")
+    print("\n".join(lines[:-1]))
+
+
+def print_table(header: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[int] = ()) -> None:
+    """Nothing is cut off: columns are as wide as their cells; only the last one is wrapped, or put on the next line."""
+    lines, last = [header, *rows], len(header) - 1
+    widths = [max(len(line[i]) for line in lines) for i in range(len(header))]
+    start = sum(widths[:last]) + 2 * last
+    room = _width() - start
+    for *cells, text in lines:
+        left = [c.rjust(w) if i in right else c.ljust(w) for i, (c, w) in enumerate(zip(cells, widths, strict=False))]
+        text = text.rjust(widths[last]) if last in right else text
+        below = room < min(30, len(text))
+        parts = _wrapped(text, _width() - 4 if below else room)
+        print("  ".join([*left, "" if below else parts.pop(0)]).rstrip())
+        for part in parts:
+            print(" " * (4 if below else start) + part)
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    fill = textwrap.TextWrapper(width, break_long_words=False, break_on_hyphens=False)  # a path stays in one piece
+    return [piece for part in text.splitlines() for piece in fill.wrap(part)] or [""]
+
+
+def mean(values: list[float | None], scale: int, digits: int) -> str:
+    import numpy as np
+
+    known = [scale * v for v in values if v is not None]
+    if not known:
+        return "-"
+    text = f"{np.mean(known):.{digits}f}"
+    return text if len(known) == 1 else f"{text} ± {np.std(known, ddof=1):.{digits}f}"
+
+
+def print_results(groups: dict[str, list[Any]]) -> None:
+    """A column per method: the six test metrics in percent, the true prior and the one used, seconds per run."""
+    from ..metrics import METRICS
+
+    rows = [(name, *(mean([r[name] for r in results], 100, 2) for results in groups.values())) for name in METRICS]
+    for title, key, digits in (("true prior", "true_prior", 3), ("prior used", "prior", 3), ("seconds", "seconds", 1)):
+        rows.append((title, *(mean([r[key] for r in results], 1, digits) for results in groups.values())))
+    print_table(["", *groups], rows, right=range(1, len(groups) + 1))
+
+
+def say_settings(method: str, settings: dict[str, Any]) -> None:
+    if settings:
+        shown = ", ".join(f"{k}={v}" for k, v in settings.items())
+        fill(f"preset for such data, other than {method}'s defaults: {shown}  (--preset paper for the defaults)")

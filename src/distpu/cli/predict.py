@@ -1,0 +1,60 @@
+"""`distpu predict`: score rows with a trained model."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ._options import DataRoot
+
+
+def predict(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A finished run folder.")],
+    data: Annotated[
+        str,
+        typer.Argument(
+            metavar="DATA",
+            help="A file with the columns the model was trained on, in any order and beside others, "
+            "or a data set's name (its test rows).",
+        ),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Where to write row, probability, positive; else to standard output."),
+    ] = None,
+    data_root: DataRoot = None,
+) -> None:
+    """Score new rows with a trained model.
+
+    A line per row: its number (0 is the first), its probability of being positive, and 1 where that is at least 0.5:
+
+        distpu predict runs/transactions-dist-pu-seed0 new.csv --out scores.csv
+    """
+    import numpy as np
+
+    from .. import datasets
+    from ..files.out import check_out, write_out
+    from ..saved import load
+    from ..study.runs import scores_csv
+    from .fit import check_file
+
+    classifier = load(folder)
+    if out is not None:
+        check_out(out, data)  # a mistake shows before the rows are scored
+    if data in datasets.NAMES:
+        X: Any = datasets.load(data, data_root).x_test
+    else:
+        check_file(data)
+        names = getattr(classifier, "feature_names_in_", None)
+        X, _ = datasets.read(data, columns=None if names is None else list(names))
+    p = classifier.predict_proba(X)[:, 1]
+    scores = scores_csv(np.arange(len(p)), p)
+    if out is None:
+        sys.stdout.write(scores)
+        return
+    plain = write_out(out, scores.encode(), data)
+    said = sys.stdout if plain else sys.stderr  # the scores themselves may go to standard output
+    print(f"{len(p)} rows scored, {int((p >= 0.5).sum())} predicted positive: {out}", file=said)

@@ -1,0 +1,136 @@
+"""`distpu fit` on a table, on images and on a named data set, each in a folder of its own."""
+
+import csv
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from distpu import METHODS, datasets
+from distpu.metrics import METRICS
+from distpu.study import runs as bench
+from terminal import distpu, done
+
+SHORT = ("--set", "epochs=2", "--set", "warm_up_epochs=2")
+
+
+def rows_of(text):
+    return list(csv.DictReader(text.splitlines()))
+
+
+def test_from_a_table_to_scores_of_new_rows(here, toy, no_training):
+    _, s, y = toy
+    fit = ("fit", "table.csv", "--label", "fraud", *SHORT)
+    first = done(*fit)
+    assert "30 labelled positives, 270 unlabelled rows; dist-pu, trained in" in first
+    folder = here / "runs/table-dist-pu-seed0"
+    share = json.loads((folder / "model.json").read_text())["prior"]
+    assert f"hidden among the unlabelled rows: {share:.1%} (estimated), about {270 * share:.0f} rows" in first
+    ranked = rows_of((folder / "ranked.csv").read_text())
+    assert sorted(int(r["row"]) for r in ranked) == np.flatnonzero(s == 0).tolist()
+    p = [float(r["probability"]) for r in ranked]
+    assert p == sorted(p, reverse=True) and y[[int(r["row"]) for r in ranked[:20]]].mean() > 0.9
+    positive = sum(r["positive"] == "1" for r in ranked)
+    assert positive == sum(value >= 0.5 for value in p) and 0 < positive < 270
+    assert f"predicted positive: {positive} of 270 unlabelled rows" in first
+    assert all(f"\n{r['row']:<3}  {value:.3f}\n" in first for r, value in zip(ranked[:10], p, strict=False))
+    assert "runs/table-dist-pu-seed0/ranked.csv" in first and "next: " in first
+    assert "distpu predict runs/table-dist-pu-seed0 FILE" in first
+
+    no_training()
+    again = done(*fit)
+    assert "finished before, not trained again" in again
+    assert again.splitlines()[1:] == first.splitlines()[1:]
+
+    new = pd.read_csv("table.csv")[list("fbdace")]  # another order, another column
+    new.insert(2, "customer", "Jo")
+    new.to_csv("new.csv", index=False)
+    scores = rows_of(done("predict", folder, "new.csv"))
+    assert [int(r["row"]) for r in scores] == list(range(300))
+    by_row = {r["row"]: r for r in scores}
+    assert all(by_row[r["row"]] == r for r in ranked)
+    assert "300 rows scored" in done("predict", folder, "new.csv", "--out", "out/scores.csv")
+    assert rows_of((here / "out/scores.csv").read_text()) == scores
+
+
+def test_a_given_prior_and_a_method_without_one(here):
+    common = ("fit", "table.csv", "--label", "fraud", "--set", "epochs=2")
+    assert "40.0% (given), about 108 rows" in done(*common, "--method", "nnpu", "--prior", "0.4")
+    naive = done(*common, "--method", "naive")
+    assert "hidden" not in naive and "predicted positive" in naive
+
+
+@pytest.mark.parametrize(
+    ("column", "option"),
+    [
+        (lambda s: s, ()),
+        (lambda s: 2 * s - 1, ()),
+        (lambda s: s == 1, ()),
+        (lambda s: np.where(s == 1, True, None), ()),
+        (lambda s: np.where(s == 1, "fraud", None), ()),
+        (lambda s: np.where(s == 1, "fraud", "unknown"), ("--positive", "fraud")),
+        (lambda s: np.where(s == 1, "a", "b"), ("--positive", "a")),
+        (lambda s: 2 - s, ("--positive", "1")),
+        (lambda s: np.where(s == 1, 7.5, np.nan), ("--positive", "7.5")),
+        (lambda s: s == 0, ("--positive", "false")),
+        (lambda s: np.where(s == 1, "a", "b"), ("--set", "pos_label=a")),
+    ],
+)
+@pytest.mark.parametrize("end", ["csv", "parquet"])
+def test_labels_in_many_spellings(here, toy, monkeypatch, column, option, end):
+    table = pd.read_csv("table.csv").assign(fraud=column(toy[1]))
+    table.to_csv("other.csv", index=False) if end == "csv" else table.to_parquet("other.parquet")
+    seen = []
+
+    def watched(X, y, method, folder, settings):
+        seen.append(bench.read_labels(y, settings["pos_label"])[0])
+        raise ValueError("enough")
+
+    monkeypatch.setattr(bench, "fit_table", watched)
+    assert distpu("fit", f"other.{end}", "--label", "fraud", *option).err == "distpu: enough\n"
+    np.testing.assert_array_equal(seen[0], toy[1])
+
+
+def test_images_in_an_npz(here):
+    random = np.random.default_rng(0)
+    s = np.arange(80) < 20
+    images = random.integers(0, 256, size=(80, 8, 8), dtype=np.uint8)
+    images[:40] //= 4
+    np.savez("images.npz", X=images, y=s)
+    fit = ("fit", "images.npz", "--prior", "0.3", "--folder", "run", *SHORT)
+    assert "20 labelled positives, 60 unlabelled rows" in done(*fit)
+    np.savez("new.npz", X=images[::-1])
+    scores = rows_of(done("predict", "run", "new.npz"))
+    ranked = {79 - int(r["row"]): r["probability"] for r in rows_of((here / "run/ranked.csv").read_text())}
+    assert len(ranked) == 60 and all(scores[row]["probability"] == p for row, p in ranked.items())
+
+
+def test_a_named_data_set(here, no_training):
+    fit = ("fit", "digits", "--labelled", "60", "--seed", "3", *SHORT)
+    text = done(*fit)
+    folder = here / "runs/digits-dist-pu-seed3"
+    result = json.loads((folder / "result.json").read_text())
+    assert result["settings"]["labelled"] == 60 and result["seed"] == 3
+    assert result["prior"] == result["true_prior"] == 447 / 901  # the true one, unless told otherwise
+    lines = dict(line.split(maxsplit=1) for line in text.splitlines()[1:7])
+    assert lines == {name: f"{100 * result[name]:.2f}" for name in METRICS}
+    no_training()
+    again = done(*fit)
+    assert again.splitlines()[:8] == text.splitlines()[:8] and "not trained again" in again
+    scores = rows_of(done("predict", folder, "digits"))
+    predicted = np.array([int(r["positive"]) for r in scores])
+    assert np.mean(predicted == datasets.load("digits").y_test) == pytest.approx(result["accuracy"])
+
+
+def test_presets():
+    assert bench.settings_for("dist-pu", "fashion-mnist", 60000)["epochs"] == 15
+    assert bench.settings_for("dist-pu", "digits", 901) == bench.settings_for("dist-pu", "", 0, "small") != {}
+    assert (
+        bench.settings_for("dist-pu", "cifar-10", 50000) == bench.settings_for("dist-pu", "digits", 901, "paper") == {}
+    )
+    for method, cls in METHODS.items():
+        for preset in cls.presets.values():
+            bench.make(method, preset)  # every preset holds settings that exist and are allowed
+    with pytest.raises(ValueError, match="dist-pu has no preset 'smal'; did you mean 'small'"):
+        bench.settings_for("dist-pu", "digits", 901, "smal")
