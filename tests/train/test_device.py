@@ -11,7 +11,7 @@ import distpu
 from distpu import nets
 from distpu.nets.cnn13 import Conv
 from distpu.nets.network import _compiled
-from distpu.study import runs as bench
+from distpu.study import pool
 from distpu.train import device
 from distpu.train.data import PUData
 from distpu.train.loop import Objective, Recipe, Risk, Step, epochs
@@ -204,13 +204,13 @@ def test_settings_are_checked(setting, value, message, toy):
 def test_runs_side_by_side(monkeypatch, tmp_path):
     small, large = (SimpleNamespace(x=np.zeros((1, *shape))) for shape in ((1, 28, 28), (1, 224, 224)))
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    assert bench.side_by_side([small]) >= 1
+    assert pool.side_by_side([small]) >= 1
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setenv("CUDA_MPS_PIPE_DIRECTORY", str(tmp_path))
-    assert bench.side_by_side([small]) == 1
+    assert pool.side_by_side([small]) == 1
     (tmp_path / "control").touch()
-    assert bench.side_by_side([small]) == 5
-    assert bench.side_by_side([small, large]) == 1
+    assert pool.side_by_side([small]) == 5
+    assert pool.side_by_side([small, large]) == 1
 
 
 @pytest.mark.slow

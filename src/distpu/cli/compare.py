@@ -46,6 +46,7 @@ def compare(
     from .. import datasets
     from ..methods import METHODS
     from ..progress import watched
+    from ..study import pool
     from ..study import runs as bench
 
     place = folder or Path("runs") / f"compare-{data}"
@@ -56,14 +57,14 @@ def compare(
     rows = datasets.load(data, data_root)  # fetched once, before several processes want it
     protocol = {"labelled": labelled, "scenario": scenario, "prior": read_prior(prior, "true")}
     tasks = [
-        bench.Task(m, data, root, place / f"{m}-seed{seed}", seed, protocol, settings)
+        pool.Task(m, data, root, place / f"{m}-seed{seed}", seed, protocol, settings)
         for m, settings in ((m, bench.settings_for(m, data, len(rows.y), preset)) for m in chosen)
         for seed in range(seeds)
     ]
-    jobs = min(len(tasks), jobs or bench.side_by_side([rows]))
+    jobs = min(len(tasks), jobs or pool.side_by_side([rows]))
     groups: dict[str, list[bench.Result]] = {method: [] for method in chosen}
     failed: list[str] = []
-    with closing(bench.compare(tasks, jobs)) as ended:
+    with closing(pool.compare(tasks, jobs)) as ended:
         for number, (task, result) in enumerate(watched(ended, "comparing", len(tasks)) if jobs > 1 else ended, 1):
             what = result if isinstance(result, str) else f"accuracy {100 * result['accuracy']:.2f} %"
             print(f"{number}/{len(tasks)} {task.method} seed {task.seed}: {what}", file=sys.stderr)

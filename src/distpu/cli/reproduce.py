@@ -16,6 +16,7 @@ from ._print import print_table
 
 if TYPE_CHECKING:
     from ..study import experiment as experiments
+    from ..study import ledger
 
 
 def reproduce(
@@ -44,6 +45,7 @@ def reproduce(
         distpu reproduce table-2 --only dist-pu:fashion-mnist --seeds 1 --fresh
     """
     from ..study import experiment as experiments
+    from ..study import ledger
     from ..study import reproduce as made
 
     if fresh and show:
@@ -68,7 +70,7 @@ def reproduce(
         lines, failed = made.reproduce(whole, part, jobs, data_root, place, again)
         unfinished.unlink()
         _print_experiment(part, lines, "made now")
-        kept = experiments.of_seeds(part, experiments.known_lines(part, results))
+        kept = ledger.of_seeds(part, ledger.known_lines(part, results))
         if kept:
             _print_experiment(part, kept, f"kept in {results / part.name}")
     else:
@@ -79,20 +81,19 @@ def reproduce(
         raise ValueError(f"not all runs could be made: {'; '.join(failed)}")
 
 
-def _print_so_far(part: experiments.Experiment, lines: list[experiments.Line]) -> None:
-    from ..study import experiment as experiments
+def _print_so_far(part: experiments.Experiment, lines: list[ledger.Line]) -> None:
+    from ..study import ledger
 
     cells = {cell.key for cell in part.cells}
-    if any(experiments.cell_of(line) in cells for line in experiments.of_seeds(part, lines)):
+    if any(ledger.cell_of(line) in cells for line in ledger.of_seeds(part, lines)):
         _print_experiment(part, lines, "so far")
         print(flush=True)
 
 
-def _print_experiment(part: experiments.Experiment, lines: list[experiments.Line], which: str = "") -> None:
-    from ..study import experiment as experiments
-    from ..study import tables
+def _print_experiment(part: experiments.Experiment, lines: list[ledger.Line], which: str = "") -> None:
+    from ..study import ledger, tables
 
-    note, lines = f", {which}" if which else "", experiments.of_seeds(part, lines)
+    note, lines = f", {which}" if which else "", ledger.of_seeds(part, lines)
     for dataset in tables.datasets(part):
         title = tables.DATASETS.get(dataset, dataset)
         if part.show == "search":

@@ -9,26 +9,17 @@ Lines that fit no cell any more, since the file or a default has changed, are se
 from __future__ import annotations
 
 import itertools
-import json
-import re
 import tomllib
-import zlib
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from .. import datasets
-from ..files import atomic
-from ..files.lock import lock
-from ..files.run_folder import RunFolder, log_lines
-from ..methods import METHODS
 from ..metrics import METRICS
-from ..params import near, paper_value
-from .runs import SAID_ELSEWHERE, Result, Task, make, trains_network
+from ..params import near
+from .runs import SAID_ELSEWHERE, make, trains_network
 
-Line = dict[str, Any]
-NUMBERS = ("epoch", "epochs", *METRICS, "pu_accuracy", "pu_auc")  # of a kept epoch
 SHOWS = ("comparison", "ablation", "search", "prior-curves", "wrong-scores", "lines", "heatmap", "bound")
 KEEPS = {
     "last": "last epoch",
@@ -44,7 +35,6 @@ CELL = {"method": str, "dataset": str, "datasets": list, "settings": dict, "vari
         "prior": object, "published": dict}  # fmt: skip
 OF_A_SET = {"settings": dict, "published": dict}
 KINDS = {str: "a text", list: "a list, [...] or [[...]]", dict: "a table", bool: "true or false"}
-SET_ASIDE = "set-aside.jsonl"
 HELD_OUT = 10  # one PU row in ten chooses the epoch of keep = "pu"; of Alzheimer the last slices (bench.simulate)
 
 
@@ -265,33 +255,6 @@ def _text(value: Any) -> str:
 # -------------------------------------------------------------------- the runs
 
 
-@dataclass(frozen=True)
-class Wanted:
-    cell: Cell
-    seed: int
-    held_out: bool  # a run of its own: its rows are fewer
-
-    @property
-    def name(self) -> str:
-        cell = self.cell
-        parts = [cell.dataset, cell.method, re.sub(r"[^\w.]+", "-", cell.variant), f"seed{self.seed}"]
-        return "-".join(filter(None, parts)) + ("-pu" if self.held_out else "")
-
-
-def wanted(experiment: Experiment) -> list[Wanted]:
-    """All runs, seed by seed: a table of few seeds is whole sooner than one of few methods."""
-    kinds = [kind for kind in (False, True) if not kind or "pu" in experiment.keeps]
-    return [
-        Wanted(cell, seed, kind)
-        for kind in kinds
-        for seed in experiment.seeds
-        for cell in experiment.cells
-        # the ceiling has true labels: nothing to choose without negatives; and VPU may choose its epoch so by itself
-        # wrappers have no epochs
-        if not (kind and (cell.method == "pn" or not trains_network(cell.method) or keeps(cell) == "pu"))
-    ]
-
-
 def counted(n: int, what: str) -> str:
     return f"{n} {what}" if n == 1 else f"{n} {what}s"
 
@@ -301,183 +264,4 @@ def keeps(cell: Cell) -> str:
     return getattr(make(cell.method, {"prior": 0.4, **cell.settings}), "keeps", "last")
 
 
-def task(experiment: Experiment, run: Wanted, root: str | None, folder: Path) -> Task:
-    """Its run folder is named after all that makes the run: with other settings it is another folder."""
-    protocol: dict[str, Any] = {"prior": run.cell.prior, "every_epoch": False, "held_out": 0}
-    if experiment.show == "search":
-        protocol = {"folds_of": experiment.folds, "every_epoch": experiment.options.get("every_epoch", False)}
-    elif run.held_out:
-        protocol["held_out"] = HELD_OUT
-    else:
-        protocol["every_epoch"] = "oracle" in experiment.keeps
-    settings = run.cell.settings
-    digest = zlib.crc32(json.dumps([protocol, settings], sort_keys=True).encode())
-    place = folder / f"{run.name}-{digest:08x}"
-    return Task(run.cell.method, run.cell.dataset, root, place, run.seed, protocol, settings)
-
-
-def lines_of(experiment: Experiment, run: Wanted, result: Result, folder: Path) -> list[Line]:
-    """A finished run's lines, one per kept epoch."""
-    head: Line = {"experiment": experiment.name, "method": run.cell.method, "dataset": run.cell.dataset}
-    if run.cell.variant:
-        head["variant"] = run.cell.variant
-    head["seed"] = run.seed
-    tail = {key: value for key, value in result.items() if key not in (*head, *NUMBERS, "oracle", "keep")}
-    lines = []
-    for kept in (result, {"keep": "oracle", **result["oracle"]} if "oracle" in result else None):
-        if kept:
-            figures = {name: kept[name] for name in NUMBERS if name in kept}
-            lines.append({**head, "keep": kept["keep"], **figures, **tail})
-    if "accuracy" in result and not run.held_out:
-        lines[0] |= _for_figures(folder)
-    return lines
-
-
-def _for_figures(folder: Path) -> Line:
-    """What figures need of a run beside its metrics: its path of the prior, the scores of its errors in training."""
-    import numpy as np
-
-    path = [round(row["predicted_prior"], 4) for row in RunFolder(folder).log()]
-    scores = RunFolder(folder).scores()
-    score, y, unlabelled = scores["score"], scores["y"], scores["s"] == 0
-    wrong, _ = np.histogram(score[unlabelled & ((score >= 0.5) != (y == 1))], np.linspace(0, 1, 21))
-    return {"predicted_prior": path, "wrong": wrong.tolist(), "training_rows": int(unlabelled.sum())}
-
-
 # ------------------------------------------------------------------- the lines
-
-
-def read_lines(path: Path) -> list[Line]:
-    """Of a results file. What cannot be read is an error: skipped, it would be lost with the next write."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        raise ValueError(f"{path} is not UTF-8 text; it must have one JSON object a line") from None
-    lines = []
-    for number, row in enumerate(text.split("\n"), 1):
-        if row.strip():
-            try:
-                line = json.loads(row)
-            except json.JSONDecodeError:
-                line = None
-            if not isinstance(line, dict):
-                start = repr(row[:30])
-                raise ValueError(f"{path}, line {number} is not a JSON object ({start}); mend the line or delete it")
-            lines.append(line)
-    return lines
-
-
-def known_lines(experiment: Experiment, results: Path, read: Callable[[Path], list[Line]] = read_lines) -> list[Line]:
-    """Lines of all results folders that fit a cell as it is now: the same run serves every experiment that wants it.
-
-    From its own folder it takes what fits; from others' only the seeds and kept epochs that it asks for.
-    """
-    found = []
-    folder = results / experiment.name
-    paths = {*results.glob("*/*.jsonl"), *folder.glob("**/*.jsonl")}
-    for path in sorted(paths, key=lambda path: _later(folder, path)):
-        own = folder in path.parents
-        for line in read(path):
-            if "settings" in line and (own or _asked(experiment, line)):
-                found += _fitting(experiment, line)
-    return merged(found)
-
-
-def of_seeds(experiment: Experiment, lines: list[Line]) -> list[Line]:
-    """What the experiment is about; its folder may hold lines of other seeds, from before its file was changed."""
-    return [line for line in lines if line["seed"] in experiment.seeds]
-
-
-def _later(folder: Path, path: Path) -> tuple[bool, bool, bool, str]:
-    """Of two lines for one run the later counts: others' folders, set aside, runs.jsonl, what was copied in."""
-    return folder in path.parents, path.name != SET_ASIDE, path != folder / "runs.jsonl", str(path)
-
-
-def _fitting(experiment: Experiment, line: Line) -> list[Line]:
-    """The line under the name of each cell that it is a run of; none where it is no cell's."""
-    return [_as_in(experiment, cell, line) for cell in experiment.cells if fits(experiment, cell, line)]
-
-
-def _asked(experiment: Experiment, line: Line) -> bool:
-    return line["seed"] in experiment.seeds and line.get("keep") in ("last", *experiment.keeps)
-
-
-def _as_in(experiment: Experiment, cell: Cell, line: Line) -> Line:
-    """The line under the names that the experiment has for it."""
-    rest = {key: value for key, value in line.items() if key not in ("experiment", "method", "dataset", "variant")}
-    variant = {"variant": cell.variant} if cell.variant else {}
-    return {"experiment": experiment.name, "method": cell.method, "dataset": cell.dataset, **variant, **rest}
-
-
-def merged(lines: list[Line]) -> list[Line]:
-    """Each run and kept epoch once, the later line of two, in one order wherever they came from."""
-    found = {identity(line): line for line in lines}
-    return sorted(found.values(), key=lambda line: tuple(map(str, identity(line))))
-
-
-def cell_of(line: Line) -> tuple[str, str, str]:
-    """The key of the cell that a line belongs to."""
-    return line["dataset"], line["method"], line.get("variant", "")
-
-
-def identity(line: Line) -> tuple[Any, ...]:
-    return *cell_of(line), line["keep"], line["seed"]
-
-
-def fits(experiment: Experiment, cell: Cell, line: Line) -> bool:
-    """Whether a line is a run of the cell: method, data, settings, prior, and the same kind of figures."""
-    if (line.get("method"), line.get("dataset")) != (cell.method, cell.dataset):
-        return False
-    own = {f.name for f in fields(METHODS[cell.method])}  # PULDA has a setting `labelled` of its own
-    told = {key: value for key, value in line["settings"].items() if key in own or key not in ("labelled", "scenario")}
-    rest = {key: value for key, value in line["settings"].items() if key not in own}
-    if _whole(cell.method, told) != _whole(cell.method, cell.settings) or not _of_the_protocol(line, rest):
-        return False
-    if experiment.show == "search" or "prior_told" not in line:  # a search is always told the true prior
-        return experiment.show == "search" and "pu_auc" in line and line.get("folds") == experiment.folds
-    wanted, told_prior = line["true_prior"] if cell.prior == "true" else cell.prior, line["prior_told"]
-    if isinstance(wanted, str) or isinstance(told_prior, str):  # 'auto'
-        return wanted == told_prior
-    return abs(told_prior - wanted) < 1e-9
-
-
-def _of_the_protocol(line: Line, told: dict[str, Any]) -> bool:
-    """Labelled rows and scenario as in all experiments; `distpu compare` may have been told others."""
-    whole = datasets.info(line["dataset"]).labelled
-    labelled = told.get("labelled", whole)
-    some_held_out = line.get("keep") == "pu" and whole / 2 < labelled < whole
-    return told.get("scenario", "case-control") == "case-control" and (labelled == whole or some_held_out)
-
-
-def _whole(method: str, settings: dict[str, Any]) -> dict[str, Any]:
-    """With the defaults: a setting that is told and one that is left out may be the same."""
-    whole = {f.name: paper_value(f) for f in fields(METHODS[method])} | settings
-    return {name: value for name, value in whole.items() if name not in SAID_ELSEWHERE}
-
-
-def missing(experiment: Experiment, lines: list[Line]) -> list[Wanted]:
-    done = {identity(line) for line in lines}
-    own = {cell.key: keeps(cell) for cell in experiment.cells}
-    return [
-        run
-        for run in wanted(experiment)
-        if (*run.cell.key, "pu" if run.held_out else own[run.cell.key], run.seed) not in done
-    ]
-
-
-def keep_lines(experiment: Experiment, results: Path, lines: list[Line]) -> list[Line]:
-    """Write results/NAME/runs.jsonl: these lines, and those that another process has written there since."""
-    folder = results / experiment.name
-    folder.mkdir(parents=True, exist_ok=True)
-    runs, aside = folder / "runs.jsonl", folder / SET_ASIDE
-    with lock(results, wait=True):
-        there = read_lines(runs) if runs.exists() else []
-        found = [_fitting(experiment, line) if "settings" in line else [] for line in there]
-        lines = merged([*itertools.chain(*found), *lines])
-        before = read_lines(aside) if aside.exists() else []
-        new = [line for line, fitting in zip(there, found, strict=True) if not fitting and line not in before]
-        if new:
-            atomic.write(aside, log_lines([*before, *new]).encode())
-        if lines or there:
-            atomic.write(runs, log_lines(lines).encode())
-    return lines

@@ -12,7 +12,8 @@ import numpy as np
 
 from ..metrics import METRICS
 from ..report.plots import COLOURS
-from .experiment import Cell, Experiment, Line, cell_of
+from .experiment import Cell, Experiment
+from .ledger import Line, cell_of
 from .tables import HEADS, figure, name_of
 
 Draw = Callable[[Any, Experiment, list[Line]], None]

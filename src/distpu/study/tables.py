@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..metrics import METRICS
-from .experiment import KEEPS, Cell, Experiment, Line, cell_of, counted, missing
+from .experiment import KEEPS, Cell, Experiment
+from .ledger import Line, cell_of
 
 HEADS = {"accuracy": "ACC", "precision": "Prec.", "recall": "Rec.", "f1": "F1", "auc": "AUC", "ap": "AP"}
 DATASETS = {"fashion-mnist": "F-MNIST", "cifar-10": "CIFAR-10", "alzheimer": "Alzheimer", "digits": "digits"}
@@ -264,75 +265,3 @@ def by_keep(experiment: Experiment, lines: list[Line], dataset: str) -> str:
         if any(found[1:]):
             rows.append([name_of(cell), *(str(f) if f else "-" for f in found)])
     return markdown_table(["", *KEEPS.values()], rows) if rows else ""
-
-
-def machines(lines: list[Line]) -> str:
-    """Where the lines come from, in a sentence."""
-    seen: dict[str, int] = {}
-    for line in lines:
-        versions = line.get("versions", {})
-        where = f"{line.get('device', '?')}, torch {versions.get('torch', '?')}, Python {versions.get('python', '?')}"
-        seen[where] = seen.get(where, 0) + 1
-    return "; ".join(
-        f"{where} ({counted(count, 'line')})" for where, count in sorted(seen.items(), key=lambda kv: -kv[1])
-    )
-
-
-def page(experiment: Experiment, lines: list[Line], figures: list[str]) -> str:
-    """README.md of a results folder."""
-    command = f"distpu reproduce {experiment.told or experiment.name}"
-    text = [f"# {experiment.title}", ""]
-    if experiment.options.get("text"):
-        text += [experiment.options["text"].strip(), ""]
-    text += [f"`{command}` makes what is missing and writes this page.", ""]
-    left = missing(experiment, lines)
-    if experiment.cells:
-        seconds = [line["seconds"] for line in lines if line["keep"] != "oracle"]
-        text += [
-            f"{counted(len(seconds), 'run')}, {sum(seconds) / 60:.0f} minutes of training; {machines(lines)}."
-            if seconds
-            else "",
-            "",
-        ]
-        if left:
-            text += [f"**Missing:** {counted(len(left), 'run')} ({', '.join(_grouped(left))}).", ""]
-    text += [part for name in figures for part in (f"![{name}]({name})", "")]
-    if not experiment.cells:
-        return "\n".join(text)
-    if experiment.show == "search":
-        return "\n".join([*text, "On held-out PU rows, in percent; no true label is looked at.", "",
-                          search_markdown(experiment, lines), *_notes(experiment)])  # fmt: skip
-    notes = "Test metrics in percent, mean ± deviation. Best in bold, second best in italics."
-    if experiment.options.get("against"):
-        notes += f" ✓ (✗): {experiment.options['against']} is significantly better (worse), paired t-test, 95 %."
-    if few := few_seeds(experiment, lines):
-        notes += f" {few}."
-    text += ["## Ours, last epoch", "", notes, "", table_markdown(experiment, lines)]
-    paper = "The paper's values, in brackets ours less them; † where more than two standard errors lie between them."
-    epoch = (
-        "Accuracy. What other choices of the epoch would have given, each epoch judged by z >= 0; the last one is "
-        "judged by the method's own cut, where it has one."
-    )
-    for title, what, part in (("Beside the paper", paper, beside_published), ("Which epoch", epoch, by_keep)):
-        tables = [(dataset, part(experiment, lines, dataset)) for dataset in datasets(experiment)]
-        if any(table for _, table in tables):
-            text += [f"## {title}", "", what, ""]
-            for dataset, table in tables:
-                if table and any(line["dataset"] == dataset for line in lines):
-                    text += [f"### {DATASETS.get(dataset, dataset)}", "", table]
-    text += _notes(experiment)
-    return "\n".join(text)
-
-
-def _grouped(left) -> list[str]:
-    groups: dict[str, list[str]] = {}
-    for run in left:
-        name = ":".join(filter(None, (run.cell.method, run.cell.variant, run.cell.dataset)))
-        groups.setdefault(name + (" (keep pu)" if run.held_out else ""), []).append(str(run.seed))
-    shown = [f"{name} seeds {'/'.join(seeds)}" for name, seeds in groups.items()]
-    return shown if len(shown) <= 12 else [*shown[:12], f"and {len(shown) - 12} more"]
-
-
-def _notes(experiment: Experiment) -> list[str]:
-    notes = experiment.options.get("notes", {})
-    return ["## Notes", "", *(f"- {name}: {text}" for name, text in notes.items()), ""] if notes else []

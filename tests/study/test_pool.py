@@ -1,0 +1,84 @@
+"""Runs in this process and in several; what happens to them when something is killed."""
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from distpu.files.lock import lock
+from distpu.study import pool
+from study.tiny import TINY
+
+
+@pytest.mark.parametrize("how", ["kill", "terminate"])
+def test_a_command_that_is_killed_takes_its_workers_with_it(how, tmp_path):
+    (tmp_path / "tiny.toml").write_text(TINY.replace("epochs = 2", "epochs = 2000"))
+    where = ["--results", str(tmp_path / "results"), "--runs", str(tmp_path / "runs"), "--jobs", "2"]
+    command = [sys.executable, "-m", "distpu", "reproduce", str(tmp_path / "tiny.toml"), *where]
+    first = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    while not (logs := list(tmp_path.glob("runs/tiny/digits-naive-seed*/metrics.jsonl"))):
+        assert first.poll() is None
+        time.sleep(0.1)
+    getattr(first, how)()
+    first.communicate(timeout=60)  # returns when no worker holds stderr any more
+    for folder in {log.parent for log in logs}:
+        with lock(folder):  # refused, where a worker is still at it
+            pass
+
+
+def test_ctrl_c_ends_what_runs_and_starts_nothing_more(tmp_path):
+    (tmp_path / "tiny.toml").write_text(TINY.replace("epochs = 2", "epochs = 2000").replace("epochs = 3", "epochs = 4"))
+    where = ["--results", str(tmp_path / "results"), "--runs", str(tmp_path / "runs"), "--jobs", "2"]
+    command = [sys.executable, "-m", "distpu", "reproduce", str(tmp_path / "tiny.toml"), *where, "--only", "naive,nnpu"]
+    first = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    while not list(tmp_path.glob("runs/tiny/digits-naive-seed*/metrics.jsonl")):
+        assert first.poll() is None
+        time.sleep(0.1)
+    os.killpg(first.pid, signal.SIGINT)  # as a terminal does: the command and its workers
+    _, err = first.communicate(timeout=60)
+    assert first.returncode == 130
+    assert "goes on where it was" in err
+    assert "Traceback" not in err
+    started = {path.parent.name.rsplit("-", 1)[0] for path in tmp_path.glob("runs/tiny/*/config.json")}
+    assert len(started) < 8, started
+    for log in tmp_path.glob("runs/tiny/*/metrics.jsonl"):
+        with lock(log.parent):
+            pass
+
+
+def test_a_worker_that_is_killed_is_a_run_that_failed(tmp_path):
+    tasks = [
+        pool.Task("naive", "digits", None, tmp_path / str(seed), seed, {"prior": "true"}, {"epochs": 2000})
+        for seed in (0, 1)
+    ]
+    threading.Timer(0.5, _kill_the_children, [tmp_path]).start()
+    ended = [result for _, result in pool.compare(tasks, 2)]
+    assert len(ended) == 2
+    assert all("was killed" in result and "--jobs 1" in result for result in ended)
+
+
+def _kill_the_children(folder):
+    while not list(folder.glob("*/metrics.jsonl")):
+        time.sleep(0.1)
+    for child in multiprocessing.active_children():
+        child.kill()
+
+
+def test_whoever_stops_reading_ends_the_workers_and_nobody_else(tmp_path):
+    other = multiprocessing.get_context("spawn").Process(target=time.sleep, args=(60,))
+    tasks = [
+        pool.Task("naive", "digits", None, tmp_path / str(seed), seed, {"prior": "true"}, {"epochs": epochs})
+        for seed, epochs in enumerate((1, 5000, 5000))
+    ]
+    ended = pool.compare(tasks, 2)
+    next(ended)
+    other.start()
+    ended.close()
+    assert multiprocessing.active_children() == [other]
+    other.kill()
+    other.join()

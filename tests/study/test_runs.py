@@ -1,0 +1,39 @@
+"""One run, and what judges settings without true labels."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from distpu import datasets, metrics
+from distpu.datasets.draw import draw_pu
+from distpu.study import runs as bench
+
+
+def test_rows_that_lie_apart_judge_what_the_others_taught():
+    data = datasets.load("digits")
+    data = dataclasses.replace(data, apart=np.arange(len(data.x)) >= 700)
+    settings = {"epochs": 2, "device": "cpu"}
+    found = bench.judge("nnpu", data, folds_of="apart", seed=100, settings=settings, every_epoch=True)
+    index, s = draw_pu(data.y, data.labelled, seed=100)
+    prior, out = float(data.y[index][s == 0].mean()), index >= 700  # with the unlabelled copies of labelled rows
+    classifier = bench.make("nnpu", {"prior": prior, "random_state": 100, **settings})
+    z = classifier.fit(data.x[index][~out], s[~out]).decision_function(data.x[index][out])
+    assert found["pu_accuracy"] == metrics.pu_accuracy(s[out], z, prior)
+    assert found["folds"] == "apart"
+    for name in ("pu_accuracy", "pu_auc"):
+        (path,) = found["by_epoch"][name].values()  # nnPU has one stage
+        assert len(path) == 2
+        assert path[-1] == pytest.approx(found[name], abs=1e-4)
+
+    with pytest.raises(ValueError, match="digits names none; give a number of folds"):
+        bench.judge("nnpu", datasets.load("digits"), folds_of="apart", seed=100, settings=settings)
+
+
+def test_an_epoch_is_chosen_on_the_rows_that_lie_apart(tmp_path):
+    data = datasets.load("digits")
+    data = dataclasses.replace(data, apart=np.arange(len(data.x)) >= 700)
+    found = bench.simulate("nnpu", data, tmp_path / "run", held_out=10, settings={"epochs": 2, "device": "cpu"})
+    index, s = draw_pu(data.y, data.labelled)
+    assert found["settings"]["labelled"] == s[index < 700].sum()
+    assert found["held_out"] == "apart"
