@@ -111,7 +111,7 @@ def test_a_named_data_set(here, no_training):
     text = done(*fit)
     folder = here / "runs/digits-dist-pu-seed3"
     result = json.loads((folder / "result.json").read_text())
-    assert result["settings"]["labelled"] == 60 and result["seed"] == 3
+    assert result["labelled"] == 60 and result["seed"] == 3
     assert result["prior"] == result["true_prior"] == 447 / 901  # the true one, unless told otherwise
     lines = dict(line.split(maxsplit=1) for line in text.splitlines()[1:7])
     assert lines == {name: f"{100 * result[name]:.2f}" for name in METRICS}

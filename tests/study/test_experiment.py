@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from distpu.metrics import METRICS
 from distpu.study import experiment as experiments
 from study.tiny import NAIVE, REPOSITORY, SEARCH, TINY
 
@@ -35,8 +36,8 @@ def test_folds_are_refused_outside_a_search(tmp_path):
 def test_the_experiments_of_the_paper_are_whole():
     table = experiments.read(str(REPOSITORY / "table-2.toml"))
     assert len(table.cells) == 33
-    assert all(set(cell.published) == set(experiments.METRICS) for cell in table.cells)
-    cell = next(cell for cell in table.cells if cell.key == ("alzheimer", "vpu", ""))
+    assert all(set(cell.published) == set(METRICS) for cell in table.cells)
+    cell = next(cell for cell in table.cells if cell.names == ("alzheimer", "vpu", ""))
     assert cell.published["recall"] == [76.68, 3.60]
     assert cell.settings["batch_size"] == 128
     assert len(experiments.read(str(REPOSITORY / "table-3.toml")).cells) == 8

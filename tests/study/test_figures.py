@@ -7,6 +7,7 @@ import pytest
 
 from distpu.study import experiment as experiments
 from distpu.study import figures, reproduce
+from distpu.study.ledger import Ledger
 from study.tiny import REPOSITORY, TINY, line
 
 
@@ -21,7 +22,8 @@ def test_every_figure_can_be_drawn(name, tmp_path):
         "wrong-scores": {"wrong": [3] * 20, "training_rows": 90},
     }
     lines = [line(cell, seed, **extra.get(experiment.show, {})) for cell in experiment.cells for seed in (0, 1)]
-    reproduce.write(experiment, lines, tmp_path)
+    Ledger(tmp_path, name).keep(lines)
+    reproduce.write(experiment, tmp_path)
     for kind, start in (("png", b"\x89PNG"), ("svg", b"<?xml")):
         assert (tmp_path / name / f"figure.{kind}").read_bytes().startswith(start)
     assert "![figure.png](figure.png)" in (tmp_path / name / "README.md").read_text()

@@ -11,7 +11,8 @@ import time
 import pytest
 
 from distpu.files.lock import lock
-from distpu.study import pool
+from distpu.study.experiment import Cell
+from distpu.study.pool import Pool, Task
 from study.tiny import TINY
 
 
@@ -52,12 +53,9 @@ def test_ctrl_c_ends_what_runs_and_starts_nothing_more(tmp_path):
 
 
 def test_a_worker_that_is_killed_is_a_run_that_failed(tmp_path):
-    tasks = [
-        pool.Task("naive", "digits", None, tmp_path / str(seed), seed, {"prior": "true"}, {"epochs": 2000})
-        for seed in (0, 1)
-    ]
+    tasks = [Task(Cell("naive", "digits", {"epochs": 2000}), seed, tmp_path / str(seed)) for seed in (0, 1)]
     threading.Timer(0.5, _kill_the_children, [tmp_path]).start()
-    ended = [result for _, result in pool.compare(tasks, 2)]
+    ended = [result for _, result in Pool(2).run(tasks)]
     assert len(ended) == 2
     assert all("was killed" in result and "--jobs 1" in result for result in ended)
 
@@ -72,10 +70,10 @@ def _kill_the_children(folder):
 def test_whoever_stops_reading_ends_the_workers_and_nobody_else(tmp_path):
     other = multiprocessing.get_context("spawn").Process(target=time.sleep, args=(60,))
     tasks = [
-        pool.Task("naive", "digits", None, tmp_path / str(seed), seed, {"prior": "true"}, {"epochs": epochs})
+        Task(Cell("naive", "digits", {"epochs": epochs}), seed, tmp_path / str(seed))
         for seed, epochs in enumerate((1, 5000, 5000))
     ]
-    ended = pool.compare(tasks, 2)
+    ended = Pool(2).run(tasks)
     next(ended)
     other.start()
     ended.close()

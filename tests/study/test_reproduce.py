@@ -11,10 +11,13 @@ import pytest
 from typer.testing import CliRunner
 
 from distpu.cli import app
+from distpu.metrics import METRICS
 from distpu.study import experiment as experiments
-from distpu.study import ledger, pool, reproduce
+from distpu.study import reproduce
+from distpu.study.ledger import Ledger
+from distpu.study.pool import Pool
 from distpu.train.run import Run
-from study.tiny import REPOSITORY, SEARCH, TINY, lines_in, run
+from study.tiny import REPOSITORY, SEARCH, TINY, known, lines_in, run
 from terminal import distpu
 
 MIXUPS = """
@@ -69,14 +72,14 @@ def test_every_run_and_kept_epoch_has_a_line(made):
     for line in lines:
         assert line["experiment"] == "tiny"
         assert line["dataset"] == "digits"
-        assert all(0 <= line[metric] <= 1 for metric in experiments.METRICS)
+        assert all(0 <= line[metric] <= 1 for metric in METRICS)
         assert {"settings", "versions", "device", "seconds"} <= set(line)
         assert "variant" not in line
     by = {(line["method"], line["seed"], line["keep"]): line for line in lines}
     for method, epochs in (("naive", 2), ("nnpu", 3)):
         assert by[method, 0, "oracle"]["accuracy"] >= by[method, 0, "last"]["accuracy"]
         assert 1 <= by[method, 0, "pu"]["epoch"] <= by[method, 0, "pu"]["epochs"] == epochs
-        held_out = by[method, 0, "last"]["settings"]["labelled"] - by[method, 0, "pu"]["settings"]["labelled"]
+        held_out = by[method, 0, "last"]["labelled"] - by[method, 0, "pu"]["labelled"]
         assert held_out == 10  # of 100: the run that chooses its epoch learns from fewer rows
     assert "naive" in done.output
     assert "70.00±2.00" in done.output
@@ -140,17 +143,17 @@ def test_what_there_is_is_shown_first_and_data_that_is_missing_stops_no_other(ma
 def test_runs_that_another_command_makes_are_no_failures_once_they_are_there(made, tmp_path, monkeypatch):
     folder, _ = made
     experiment = experiments.read(str(folder / "tiny.toml"))
-    there = ledger.known_lines(experiment, folder / "results")
+    there = known(experiment, folder / "results")
 
-    def busy(tasks, jobs):
+    def busy(self, tasks):
         for task in tasks:
-            if task.method == "naive":  # it is done elsewhere while this one waits
-                ledger.keep_lines(experiment, tmp_path, [li for li in there if li["method"] == "naive"])
+            if task.cell.method == "naive":  # it is done elsewhere while this one waits
+                Ledger(tmp_path, "tiny").keep([line for line in there if line.method == "naive"])
             yield task, "is being trained by another process"
 
-    monkeypatch.setattr(pool, "compare", busy)
+    monkeypatch.setattr(Pool, "run", busy)
     lines, failed = reproduce.reproduce(experiment, experiment, 1, None, tmp_path, tmp_path / "runs")
-    assert {line["method"] for line in lines} == {"naive"}
+    assert {line.method for line in lines} == {"naive"}
     assert len(failed) == 4
     assert all("nnpu" in text and "another process" in text for text in failed)
 
@@ -207,7 +210,7 @@ def test_a_changed_setting_is_made_again(tmp_path):
     for epochs in (1, 2, 1):
         (tmp_path / "tiny.toml").write_text(short.replace("epochs = 2", f"epochs = {epochs}"))
         run(tmp_path, str(tmp_path / "tiny.toml"), "--only", "naive")
-        assert [line["settings"]["epochs"] for line in lines_in(tmp_path)] == [epochs]
+        assert epochs in [line["settings"]["epochs"] for line in lines_in(tmp_path)]
     assert len(list((tmp_path / "runs/tiny").iterdir())) == 2
 
 
@@ -224,7 +227,7 @@ def test_a_wrapper_has_no_epoch_to_choose(tmp_path):
     )
     (tmp_path / "tiny.toml").write_text(text)
     run(tmp_path, str(tmp_path / "tiny.toml"))
-    assert [(line["keep"], line["settings"]["labelled"]) for line in lines_in(tmp_path)] == [("last", 100)] * 2
+    assert [(line["keep"], line["labelled"]) for line in lines_in(tmp_path)] == [("last", 100)] * 2
     assert "nothing to make" in run(tmp_path, str(tmp_path / "tiny.toml")).output
 
 
@@ -232,7 +235,7 @@ def test_failures_of_like_names_are_all_told(tmp_path, monkeypatch):
     cells = "".join(f'[[cells]]\nmethod = "naive"\ndataset = "digits"\nvariant = "{v}"\n' for v in ("a b", "a-b"))
     (tmp_path / "two.toml").write_text(f'title = "two"\nshow = "comparison"\nseeds = 1\n{cells}')
     experiment = experiments.read(str(tmp_path / "two.toml"))
-    monkeypatch.setattr(pool, "compare", lambda tasks, jobs: ((task, "broken") for task in tasks))
+    monkeypatch.setattr(Pool, "run", lambda self, tasks: ((task, "broken") for task in tasks))
     _, failed = reproduce.reproduce(experiment, experiment, 1, None, tmp_path, tmp_path / "runs")
     assert len(failed) == 2
 
@@ -253,7 +256,7 @@ def test_the_results_folder_has_all_that_is_promised(made):
 def test_missing_runs_are_stated(made):
     folder, _ = made
     experiment = experiments.read(str(folder / "tiny.toml"))
-    lines = [line for line in lines_in(folder) if line["method"] == "naive"]
+    lines = [line for line in known(experiment, folder / "results") if line.method == "naive"]
     page = reproduce.page(experiment, lines, [])
     assert "**Missing:** 4 runs (nnpu:digits seeds 0/1, nnpu:digits (keep pu) seeds 0/1)" in page
 
@@ -267,7 +270,7 @@ def test_a_search_looks_at_no_test_row(tmp_path, monkeypatch):
     done = run(tmp_path, str(tmp_path / "tiny-search.toml"))
     lines = lines_in(tmp_path, "tiny-search")
     assert [line["variant"] for line in lines] == ["epochs=1", "epochs=6"]
-    assert all(set(line).isdisjoint((*experiments.METRICS, "by_epoch")) for line in lines)
+    assert all(set(line).isdisjoint((*METRICS, "by_epoch")) for line in lines)
     assert lines[1]["pu_accuracy"] > lines[0]["pu_accuracy"]
     assert done.output.index("epochs=6") < done.output.index("epochs=1")  # the best first
     head = next(line for line in done.output.splitlines() if line.startswith("method"))

@@ -19,12 +19,12 @@ def test_rows_that_lie_apart_judge_what_the_others_taught():
     prior, out = float(data.y[index][s == 0].mean()), index >= 700  # with the unlabelled copies of labelled rows
     classifier = bench.make("nnpu", {"prior": prior, "random_state": 100, **settings})
     z = classifier.fit(data.x[index][~out], s[~out]).decision_function(data.x[index][out])
-    assert found["pu_accuracy"] == metrics.pu_accuracy(s[out], z, prior)
-    assert found["folds"] == "apart"
+    assert found.metrics["pu_accuracy"] == metrics.pu_accuracy(s[out], z, prior)
+    assert found.folds == "apart"
     for name in ("pu_accuracy", "pu_auc"):
-        (path,) = found["by_epoch"][name].values()  # nnPU has one stage
+        (path,) = found.by_epoch[name].values()  # nnPU has one stage
         assert len(path) == 2
-        assert path[-1] == pytest.approx(found[name], abs=1e-4)
+        assert path[-1] == pytest.approx(found.metrics[name], abs=1e-4)
 
     with pytest.raises(ValueError, match="digits names none; give a number of folds"):
         bench.judge("nnpu", datasets.load("digits"), folds_of="apart", seed=100, settings=settings)
@@ -35,5 +35,5 @@ def test_an_epoch_is_chosen_on_the_rows_that_lie_apart(tmp_path):
     data = dataclasses.replace(data, apart=np.arange(len(data.x)) >= 700)
     found = bench.simulate("nnpu", data, tmp_path / "run", held_out=10, settings={"epochs": 2, "device": "cpu"})
     index, s = draw_pu(data.y, data.labelled)
-    assert found["settings"]["labelled"] == s[index < 700].sum()
-    assert found["held_out"] == "apart"
+    assert found.labelled == s[index < 700].sum()
+    assert found.held_out == "apart"

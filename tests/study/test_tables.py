@@ -8,19 +8,19 @@ from distpu.study import experiment as experiments
 from distpu.study import reproduce, tables
 from distpu.study.experiment import Cell
 from distpu.study.tables import Figure
-from study.tiny import line, lines_in
+from study.tiny import known, line
 
 
 def test_a_row_on_few_seeds_says_on_how_many(made):
     folder, _ = made
     experiment = experiments.read(str(folder / "tiny.toml"))
-    lines = [line for line in lines_in(folder) if line["method"] == "naive" or line["seed"] == 0]
+    lines = [line for line in known(experiment, folder / "results") if line.method == "naive" or line.seed == 0]
     page = reproduce.page(experiment, lines, [])
     assert "| naive |" in page
     assert "| nnPU (1) |" in page
     assert "(n): on n of 2 seeds so far." in page
     assert tables.beside_briefly(experiment, lines, "digits")[1][1][0] == "nnPU (1)"
-    assert tables.few_seeds(experiment, lines_in(folder)) == ""
+    assert tables.few_seeds(experiment, known(experiment, folder / "results")) == ""
 
 
 def test_a_mean_its_deviation_and_the_papers():

@@ -7,6 +7,7 @@ from typer.testing import CliRunner
 
 from distpu.cli import app
 from distpu.metrics import METRICS
+from distpu.study.ledger import Ledger, Line
 
 REPOSITORY = Path(__file__).parents[2] / "experiments"
 TINY = """
@@ -61,6 +62,12 @@ def lines_in(folder, name="tiny"):
 
 
 def line(cell, seed=0, **more):
-    metrics = dict.fromkeys(METRICS, 0.5 + 0.01 * seed)
-    head = {"dataset": cell.dataset, "method": cell.method, "variant": cell.variant, "seed": seed, "keep": "last"}
-    return {**head, **metrics, "seconds": 1.0, "true_prior": 0.4, "prior": 0.4, "settings": cell.settings, **more}
+    told = {"settings": cell.settings, "device": "cpu", "versions": {}, "seconds": 1.0, "true_prior": 0.4, "prior": 0.4}
+    names = {"key": cell.key, "method": cell.method, "dataset": cell.dataset, "variant": cell.variant or None}
+    values = dict.fromkeys(METRICS, 0.5 + 0.01 * seed)
+    return Line(**{**names, "seed": seed, "keep": "last", "metrics": values, **told, **more})
+
+
+def known(experiment, results):
+    """The lines that an experiment finds."""
+    return Ledger(results, experiment.name).find(experiment.asks)

@@ -59,9 +59,11 @@ def print_results(groups: dict[str, list[Any]]) -> None:
     """A column per method: the six test metrics in percent, the true prior and the one used, seconds per run."""
     from ..metrics import METRICS
 
-    rows = [(name, *(mean([r[name] for r in results], 100, 2) for results in groups.values())) for name in METRICS]
+    rows = [
+        (name, *(mean([r.metrics[name] for r in results], 100, 2) for results in groups.values())) for name in METRICS
+    ]
     for title, key, digits in (("true prior", "true_prior", 3), ("prior used", "prior", 3), ("seconds", "seconds", 1)):
-        rows.append((title, *(mean([r[key] for r in results], 1, digits) for results in groups.values())))
+        rows.append((title, *(mean([getattr(r, key) for r in results], 1, digits) for results in groups.values())))
     print_table(["", *groups], rows, right=range(1, len(groups) + 1))
 
 

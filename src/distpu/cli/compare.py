@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,7 +14,7 @@ from ._options import DataRoot, Jobs, Preset, read_prior
 from ._print import fill, mean, print_table
 
 if TYPE_CHECKING:
-    from ..study import runs as bench
+    from ..study.ledger import Line
 
 
 def compare(
@@ -46,8 +46,10 @@ def compare(
     from .. import datasets
     from ..methods import METHODS
     from ..progress import watched
-    from ..study import pool
     from ..study import runs as bench
+    from ..study.experiment import Cell
+    from ..study.ledger import Line
+    from ..study.pool import Pool, Task, side_by_side
 
     place = folder or Path("runs") / f"compare-{data}"
     root = str(data_root) if data_root else None
@@ -55,24 +57,21 @@ def compare(
     for method in chosen:
         bench.make(method, {})
     rows = datasets.load(data, data_root)  # fetched once, before several processes want it
-    protocol = {"labelled": labelled, "scenario": scenario, "prior": read_prior(prior, "true")}
-    tasks = [
-        pool.Task(m, data, root, place / f"{m}-seed{seed}", seed, protocol, settings)
-        for m, settings in ((m, bench.settings_for(m, data, len(rows.y), preset)) for m in chosen)
-        for seed in range(seeds)
-    ]
-    jobs = min(len(tasks), jobs or pool.side_by_side([rows]))
-    groups: dict[str, list[bench.Result]] = {method: [] for method in chosen}
+    told: dict[str, Any] = {"labelled": labelled, "scenario": scenario, "prior": read_prior(prior, "true")}
+    cells = [Cell(m, data, bench.settings_for(m, data, len(rows.y), preset), **told) for m in chosen]
+    tasks = [Task(cell, seed, place / f"{cell.method}-seed{seed}", root) for cell in cells for seed in range(seeds)]
+    jobs = min(len(tasks), jobs or side_by_side([rows]))
+    groups: dict[str, list[Line]] = {method: [] for method in chosen}
     failed: list[str] = []
-    with closing(pool.compare(tasks, jobs)) as ended:
+    with closing(Pool(jobs).run(tasks)) as ended:
         for number, (task, result) in enumerate(watched(ended, "comparing", len(tasks)) if jobs > 1 else ended, 1):
-            what = result if isinstance(result, str) else f"accuracy {100 * result['accuracy']:.2f} %"
-            print(f"{number}/{len(tasks)} {task.method} seed {task.seed}: {what}", file=sys.stderr)
+            what = result if isinstance(result, str) else f"accuracy {100 * result.metrics['accuracy']:.2f} %"
+            print(f"{number}/{len(tasks)} {task.cell.method} seed {task.seed}: {what}", file=sys.stderr)
             if isinstance(result, str):
-                failed.append(f"{task.method}, seed {task.seed}: {result}")
+                failed.append(f"{task.cell.method}, seed {task.seed}: {result}")
             else:
-                groups[task.method].append(result)
-    groups = {method: sorted(results, key=lambda r: r["seed"]) for method, results in groups.items() if results}
+                groups[task.cell.method].append(Line.of(result, result, task.cell.key))
+    groups = {method: sorted(results, key=lambda line: line.seed) for method, results in groups.items() if results}
     print()
     _print_comparison(groups)
     if groups:
@@ -84,30 +83,29 @@ def compare(
         raise ValueError(f"{len(failed)} of {len(tasks)} runs failed: {'; '.join(failed)}")
 
 
-def _comparison_rows(groups: dict[str, list[bench.Result]], columns: Sequence[str]) -> list[tuple[str, ...]]:
+def _comparison_rows(groups: dict[str, list[Line]], columns: Sequence[str]) -> list[tuple[str, ...]]:
     from ..metrics import METRICS
 
-    def cell(results: list[bench.Result], key: str) -> str:
+    def cell(results: list[Line], key: str) -> str:
         scale, digits = (100, 2) if key in METRICS else (1, 1 if key == "seconds" else 3)
-        return mean([r[key] for r in results], scale, digits)
+        return mean([line.metrics[key] if key in METRICS else getattr(line, key) for line in results], scale, digits)
 
     return [(method, *(cell(results, key) for key in columns)) for method, results in groups.items()]
 
 
-def _print_comparison(groups: dict[str, list[bench.Result]]) -> None:
+def _print_comparison(groups: dict[str, list[Line]]) -> None:
     columns = ("accuracy", "f1", "auc", "seconds")
     print_table(["method", *columns], _comparison_rows(groups, columns), right=range(1, 5))
 
 
-def _write_comparison(folder: Path, groups: dict[str, list[bench.Result]]) -> None:
+def _write_comparison(folder: Path, groups: dict[str, list[Line]]) -> None:
     """table.md for reading, runs.jsonl for everything else."""
     from ..files import atomic
-    from ..files.run_folder import log_lines
     from ..metrics import METRICS
     from ..study import tables
+    from ..study.ledger import write_lines
 
     columns = (*METRICS, "prior", "seconds")
     text = tables.markdown_table(["method", *columns], _comparison_rows(groups, columns))
     atomic.write(folder / "table.md", text.encode())
-    rows = [result for results in groups.values() for result in results]
-    atomic.write(folder / "runs.jsonl", log_lines(rows).encode())
+    write_lines(folder / "runs.jsonl", [line for lines in groups.values() for line in lines])

@@ -56,7 +56,7 @@ def demo(
             settings = bench.settings_for(method, data.name, len(data.y))
             result = bench.simulate(method, data, place, prior=read_prior(prior, "auto"), seed=seed, settings=settings)
             groups.setdefault(method, []).append(result)
-        accuracy = mean([r["accuracy"] for r in groups[method]], 100, 2)
+        accuracy = mean([r.metrics["accuracy"] for r in groups[method]], 100, 2)
         print(f"{method}: test accuracy {accuracy} %", file=sys.stderr)
     print()
     print_results(groups)

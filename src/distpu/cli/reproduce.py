@@ -15,8 +15,8 @@ from ._options import DataRoot, Jobs
 from ._print import print_table
 
 if TYPE_CHECKING:
-    from ..study import experiment as experiments
-    from ..study import ledger
+    from ..study.experiment import Experiment
+    from ..study.ledger import Line
 
 
 def reproduce(
@@ -45,8 +45,8 @@ def reproduce(
         distpu reproduce table-2 --only dist-pu:fashion-mnist --seeds 1 --fresh
     """
     from ..study import experiment as experiments
-    from ..study import ledger
     from ..study import reproduce as made
+    from ..study.ledger import Ledger
 
     if fresh and show:
         raise ValueError("--fresh makes runs and --show makes none; give one of them")
@@ -58,7 +58,7 @@ def reproduce(
     part, place = whole.chosen(only, seeds), results
     failed: list[str] = []
     if show:
-        _print_experiment(part, made.show(whole, results))
+        _print_experiment(part, made.write(whole, results))
     elif fresh:
         again = runs / "fresh" / f"{whole.name}-{zlib.crc32(repr((only, seeds)).encode()):08x}"
         unfinished = again / "unfinished"  # a command that was stopped goes on
@@ -70,7 +70,7 @@ def reproduce(
         lines, failed = made.reproduce(whole, part, jobs, data_root, place, again)
         unfinished.unlink()
         _print_experiment(part, lines, "made now")
-        kept = ledger.of_seeds(part, ledger.known_lines(part, results))
+        kept = Ledger(results, part.name).find(part.asks)
         if kept:
             _print_experiment(part, kept, f"kept in {results / part.name}")
     else:
@@ -81,19 +81,17 @@ def reproduce(
         raise ValueError(f"not all runs could be made: {'; '.join(failed)}")
 
 
-def _print_so_far(part: experiments.Experiment, lines: list[ledger.Line]) -> None:
-    from ..study import ledger
+def _print_so_far(part: Experiment, lines: list[Line]) -> None:
 
-    cells = {cell.key for cell in part.cells}
-    if any(ledger.cell_of(line) in cells for line in ledger.of_seeds(part, lines)):
+    if any(map(part.asks, lines)):
         _print_experiment(part, lines, "so far")
         print(flush=True)
 
 
-def _print_experiment(part: experiments.Experiment, lines: list[ledger.Line], which: str = "") -> None:
-    from ..study import ledger, tables
+def _print_experiment(part: Experiment, lines: list[Line], which: str = "") -> None:
+    from ..study import tables
 
-    note, lines = f", {which}" if which else "", ledger.of_seeds(part, lines)
+    note, lines = f", {which}" if which else "", [line for line in lines if part.asks(line)]
     for dataset in tables.datasets(part):
         title = tables.DATASETS.get(dataset, dataset)
         if part.show == "search":

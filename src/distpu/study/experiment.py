@@ -1,24 +1,26 @@
-"""Experiments from TOML files: make the runs that are missing, keep a line for each, write tables and figures.
+"""Experiments and cells, from TOML files.
 
-An experiment is a list of cells: a method with its settings on a data set, and what was published for it. A run is a
-cell with a seed. Its lines go into results/NAME/runs.jsonl; a run whose lines are there, with the settings the file has
-now, is done. Lines in other *.jsonl files of that folder count as well: runs from several machines merge by copying.
-Lines that fit no cell any more, since the file or a default has changed, are set aside beside it, not lost.
+An experiment is a list of cells: a method with its settings on a data set under a protocol, and what was published for
+it. A run is a cell with a seed. A cell has a key, a short hash of exactly that; the lines of its runs carry it.
 """
 
 from __future__ import annotations
 
+import hashlib
 import itertools
+import json
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from .. import datasets
 from ..metrics import METRICS
 from ..params import near
-from .runs import SAID_ELSEWHERE, make, trains_network
+from .ledger import Line
+from .runs import SAID_ELSEWHERE, make, resolved, trains_network
 
 SHOWS = ("comparison", "ablation", "search", "prior-curves", "wrong-scores", "lines", "heatmap", "bound")
 KEEPS = {
@@ -42,15 +44,39 @@ HELD_OUT = 10  # one PU row in ten chooses the epoch of keep = "pu"; of Alzheime
 class Cell:
     method: str
     dataset: str
-    settings: dict[str, Any]
+    settings: dict[str, Any]  # other than the method's defaults
     variant: str = ""  # what it is called where it is not the plain method
     label: str = ""  # as the paper writes it
-    prior: str | float = "true"
+    prior: str | float = "true"  # told to the method: a number, "auto", or "true" for the real share
     published: dict[str, list[float]] = field(default_factory=dict)  # metric -> [mean, deviation], in percent
+    labelled: int | None = None  # how many positives keep their label; None: as many as the data set says
+    scenario: str = "case-control"
+    folds: int | str | None = None  # of a search: settings are judged on held-out PU rows
+    held_out: int = 0  # one PU row in so many is kept from training and chooses the epoch
 
     @property
-    def key(self) -> tuple[str, str, str]:
+    def names(self) -> tuple[str, str, str]:
         return self.dataset, self.method, self.variant
+
+    @cached_property
+    def key(self) -> str:
+        """Hash of method, settings with the defaults of today, data set and protocol; nothing else."""
+        settings = resolved(make(self.method, {"prior": 0.4, **self.settings}))
+        labelled = datasets.info(self.dataset).labelled if self.labelled is None else self.labelled
+        protocol = {"labelled": labelled, "scenario": self.scenario, "prior": self.prior, "folds": self.folds,
+                    "held_out": self.held_out}  # fmt: skip
+        told = [self.method, _as_one(settings), self.dataset, _as_one(protocol)]
+        return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:12]
+
+    @cached_property
+    def choosing(self) -> Cell:
+        """The cell whose runs choose their epoch on held-out PU rows."""
+        return replace(self, held_out=HELD_OUT)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Of all its runs: the plain ones, and outside a search those that choose their epoch."""
+        return (self.key,) if self.folds is not None else (self.key, self.choosing.key)
 
 
 @dataclass(frozen=True)
@@ -62,7 +88,6 @@ class Experiment:
     keeps: list[str]
     cells: list[Cell]
     options: dict[str, Any]  # of the figure
-    folds: int | str = 2  # of a search: each half of the PU rows judges the other; 'apart': bench.held_out_rows
     told: str = ""  # the name or the path that it was asked for by
 
     def chosen(self, only: str | None, seeds: int | None) -> Experiment:
@@ -77,6 +102,23 @@ class Experiment:
                     raise ValueError(f"--only {part!r} names nothing in {self.name}{near(part, known)} ({example})")
             cells = [cell for cell in cells if set(wanted) & set(_names(cell))]
         return replace(self, cells=cells, seeds=self.seeds[:seeds])
+
+    @cached_property
+    def keys(self) -> frozenset[str]:
+        return frozenset(key for cell in self.cells for key in cell.keys)
+
+    def asks(self, line: Line) -> bool:
+        """Whether the line is a run of one of the cells, of one of the seeds, at an epoch that is to be kept."""
+        return line.key in self.keys and line.seed in self.seeds and line.keep in {"last", *self.keeps, *self._own}
+
+    @cached_property
+    def _own(self) -> frozenset[str]:
+        return frozenset(keeps(cell) for cell in self.cells)
+
+
+def _as_one(values: dict[str, Any]) -> dict[str, Any]:
+    """1 and 1.0 are one value."""
+    return {k: int(v) if isinstance(v, float) and v.is_integer() else v for k, v in values.items()}
 
 
 def _names(cell: Cell) -> list[str]:
@@ -150,15 +192,17 @@ def _experiment(name: str, table: dict[str, Any]) -> Experiment:
             raise ValueError(
                 f"{what} = {value!r} is not known{near(str(value), allowed)} (one of {', '.join(allowed)})"
             )
-    folds = table.get("folds", Experiment.folds)
+    folds = table.get("folds", 2)  # of a search: each half of the PU rows judges the other
     if folds != "apart" and (type(folds) is not int or folds < 2):
         raise ValueError(f"folds = {folds!r} must be a number from 2 on, or 'apart' for Alzheimer's last slices")
     for key in ("folds", "every_epoch"):
         if key in table and show != "search":
             raise ValueError(f"{key} = {table[key]!r} belongs to show = 'search', this is {show!r}; leave it out")
     _check_show(show, table, cells)
+    if show == "search":
+        cells = [replace(cell, folds=folds) for cell in cells]
     options = {key: value for key, value in table.items() if key in OPTIONS}
-    return Experiment(name, table["title"], show, _seeds(table.get("seeds", 5)), kept, cells, options, folds)
+    return Experiment(name, table["title"], show, _seeds(table.get("seeds", 5)), kept, cells, options)
 
 
 def _check_cells(cells: list[Cell]) -> None:
@@ -168,9 +212,9 @@ def _check_cells(cells: list[Cell]) -> None:
     places |= {"prior": "prior = ... of the cell", "random_state": "seeds"}
     for cell in cells:
         what = f"{cell.method} on {cell.dataset}" + (f", {cell.variant!r}," if cell.variant else "")
-        if cell.key in seen:
+        if cell.names in seen:
             raise ValueError(f"two cells are {what} and would share their lines; give each its own variant = '...'")
-        seen.add(cell.key)
+        seen.add(cell.names)
         datasets.info(cell.dataset)
         for name in cell.settings.keys() & places.keys():
             raise ValueError(f"{what} has {name} among its settings; that is for {places[name]} to say")

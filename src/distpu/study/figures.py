@@ -13,7 +13,7 @@ import numpy as np
 from ..metrics import METRICS
 from ..report.plots import COLOURS
 from .experiment import Cell, Experiment
-from .ledger import Line, cell_of
+from .ledger import Line
 from .tables import HEADS, figure, name_of
 
 Draw = Callable[[Any, Experiment, list[Line]], None]
@@ -42,14 +42,14 @@ def _prior_curves(axes: Any, experiment: Experiment, lines: list[Line]) -> None:
     panels = experiment.options.get("panels", [["upu", "nnpu"], ["dist-pu"]])
     for axis, methods in zip(axes, panels, strict=True):
         for cell in experiment.cells:
-            curves = [line["predicted_prior"] for line in _of(lines, cell) if "predicted_prior" in line]
+            curves = [line.predicted_prior for line in _of(lines, cell) if line.predicted_prior]
             if cell.method not in methods or not curves:
                 continue
             values = np.array([curve[: min(map(len, curves))] for curve in curves])
             at, colour = np.arange(1, values.shape[1] + 1), COLOURS.get(cell.method)
             axis.plot(at, values.mean(0), color=colour, label=f"{name_of(cell)} ({len(curves)} seeds)")
             axis.fill_between(at, values.min(0), values.max(0), color=colour, alpha=0.2, linewidth=0)
-        true = next((line["true_prior"] for line in lines), None)
+        true = next((line.true_prior for line in lines), None)
         if true is not None:
             axis.axhline(true, color="black", linestyle="--", label=f"true prior {true:.2f}")
         axis.set(xlabel="epoch", ylabel="predicted class prior", ylim=(0, 1))
@@ -60,12 +60,12 @@ def _wrong_scores(axes: Any, experiment: Experiment, lines: list[Line]) -> None:
     """Scores of wrongly predicted unlabelled training rows: how many, and how sure the network was."""
     edges, top = np.linspace(0, 1, 21), 0.0
     for axis, cell in zip(axes, experiment.cells, strict=True):
-        found = [line for line in _of(lines, cell) if "wrong" in line]
+        found = [line for line in _of(lines, cell) if line.wrong]
         if found:
-            counts = np.mean([line["wrong"] for line in found], axis=0)
+            counts = np.mean([line.wrong or [] for line in found], axis=0)
             top = max(top, counts.max())
             axis.bar(edges[:-1], counts, 0.05, align="edge", color=COLOURS["dist-pu"], alpha=0.7)
-            wrong = f"{counts.sum():,.0f} of {found[0]['training_rows']:,} wrong"
+            wrong = f"{counts.sum():,.0f} of {found[0].training_rows:,} wrong"
             axis.set_title(f"{cell.variant}: {wrong} ({len(found)} seeds)", fontsize=10)
         axis.axvline(0.5, color="black", linewidth=0.8, linestyle=":")
         axis.set(xlabel="predicted probability", ylabel="wrongly predicted training rows", xlim=(0, 1))
@@ -150,7 +150,7 @@ def _bound(axes: Any, experiment: Experiment, lines: list[Line]) -> None:
 
 
 def _of(lines: list[Line], cell: Cell) -> list[Line]:
-    return [line for line in lines if cell_of(line) == cell.key and line["keep"] != "oracle"]
+    return [line for line in lines if line.key in cell.keys and line.keep != "oracle"]
 
 
 def _values(cell: Cell) -> list[str]:

@@ -1,148 +1,135 @@
-"""The lines of results folders: what each run gave."""
+"""Lines and the ledger: what each run gave, in the runs.jsonl of a results folder. Nothing else touches these files.
+
+A line carries the key of its cell, written when the line was made. A result is found by its key, in whichever folder
+the line lies. A line whose key no cell asks for stays in its file.
+"""
 
 from __future__ import annotations
 
-import itertools
 import json
-from collections.abc import Callable
-from dataclasses import fields
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from .. import datasets
 from ..files import atomic
 from ..files.lock import lock
 from ..files.run_folder import log_lines
-from ..methods import METHODS
-from ..params import paper_value
-from .experiment import Cell, Experiment
-from .runs import SAID_ELSEWHERE
+from .runs import Kept, Outcome, Result
 
-Line = dict[str, Any]
-SET_ASIDE = "set-aside.jsonl"
+RUNS = "runs.jsonl"
 
 
-def read_lines(path: Path) -> list[Line]:
-    """Of a results file. What cannot be read is an error: skipped, it would be lost with the next write."""
+@dataclass(frozen=True, kw_only=True)
+class Line(Outcome):
+    """One run and one epoch of it that was kept."""
+
+    key: str  # of its cell
+    experiment: str | None = None  # that the run was made for; any other may use it
+    variant: str | None = None  # the cell's name in that experiment
+    predicted_prior: list[float] | None = None  # share of unlabelled rows called positive, epoch by epoch
+    wrong: list[int] | None = None  # how many wrongly predicted training rows have which score, in 20 bins
+    training_rows: int | None = None  # unlabelled
+
+    @classmethod
+    def of(cls, result: Result, kept: Kept, key: str, **more: Any) -> Line:
+        """A line for one of the epochs that a run kept."""
+        names = {f.name for f in fields(Outcome)} - {f.name for f in fields(Kept)}
+        common = {name: getattr(result, name) for name in names}
+        return cls(key=key, **{f.name: getattr(kept, f.name) for f in fields(Kept)}, **common, **more)
+
+    @property
+    def identity(self) -> tuple[str, str, int]:
+        return self.key, self.keep, self.seed
+
+
+class Ledger:
+    """The lines of a results folder, and those of the other folders under the same root, which may serve as well.
+
+    root  the folder of all results, which is written to
+    name  the folder's path below it
+    also  another folder of all results, which is only read: the one that came with the package
+    """
+
+    def __init__(self, root: Path, name: str, also: Path | None = None, read: Read | None = None):
+        self.root, self.name, self.also, self._read = root, name, also, read or read_rows
+        self.folder = root / name
+
+    def find(self, asked: Callable[[Line], bool]) -> list[Line]:
+        """The lines that are asked for. Of two for one run and kept epoch the folder's own counts."""
+        others = [path for root in self._roots() for depth in ("*", "*/*") for path in root.glob(f"{depth}/{RUNS}")]
+        paths = [*sorted(path for path in others if self.folder not in path.parents), *self._own()]
+        return merged(line for path in paths for line in self._lines(path) if asked(line))
+
+    def keep(self, lines: Iterable[Line]) -> None:
+        """Write runs.jsonl: these lines, those of files that were copied in, and those that are there by now."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        path = self.folder / RUNS
+        with lock(self.root, wait=True):
+            there = read_rows(path) if path.exists() else []
+            found = merged([*(line for own in self._own() for line in self._lines(own)), *lines])
+            if found or there:
+                strangers = [row for row in there if "key" not in row]
+                atomic.write(path, log_lines([*strangers, *(line.to_json() for line in found)]).encode())
+
+    def _roots(self) -> list[Path]:
+        return [self.root] if self.also is None else [self.also, self.root]
+
+    def _own(self) -> list[Path]:
+        """The files of this folder; what counts more comes later: runs.jsonl, then what was copied in."""
+        package = [self.also / self.name / RUNS] if self.also else []
+        own = sorted(self.folder.glob("**/*.jsonl"), key=lambda path: (path != self.folder / RUNS, str(path)))
+        return [path for path in (*package, *own) if path.is_file()]
+
+    def _lines(self, path: Path) -> list[Line]:
+        return lines_of(path, self._read(path))
+
+
+Read = Callable[[Path], list[dict[str, Any]]]
+
+
+def read_rows(path: Path) -> list[dict[str, Any]]:
+    """The JSON objects of a results file. One that cannot be read is an error: the next write would lose it."""
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
         raise ValueError(f"{path} is not UTF-8 text; it must have one JSON object a line") from None
-    lines = []
-    for number, row in enumerate(text.split("\n"), 1):
-        if row.strip():
+    rows = []
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
             try:
-                line = json.loads(row)
+                row = json.loads(line)
             except json.JSONDecodeError:
-                line = None
-            if not isinstance(line, dict):
-                start = repr(row[:30])
+                row = None
+            if not isinstance(row, dict):
+                start = repr(line[:30])
                 raise ValueError(f"{path}, line {number} is not a JSON object ({start}); mend the line or delete it")
-            lines.append(line)
+            rows.append(row)
+    return rows
+
+
+def lines_of(path: Path, rows: list[dict[str, Any]]) -> list[Line]:
+    """The rows that have a key; others are no lines of runs, or were made before lines had keys."""
+    lines = []
+    for number, row in enumerate(rows, 1):
+        if "key" in row:
+            try:
+                lines.append(Line.from_json(row))
+            except ValueError as error:
+                raise ValueError(f"{path}, line {number} {error}; mend the line or delete it") from None
     return lines
 
 
-def known_lines(experiment: Experiment, results: Path, read: Callable[[Path], list[Line]] = read_lines) -> list[Line]:
-    """Lines of all results folders that fit a cell as it is now: the same run serves every experiment that wants it.
-
-    From its own folder it takes what fits; from others' only the seeds and kept epochs that it asks for.
-    """
-    found = []
-    folder = results / experiment.name
-    paths = {*results.glob("*/*.jsonl"), *folder.glob("**/*.jsonl")}
-    for path in sorted(paths, key=lambda path: _later(folder, path)):
-        own = folder in path.parents
-        for line in read(path):
-            if "settings" in line and (own or _asked(experiment, line)):
-                found += _fitting(experiment, line)
-    return merged(found)
+def write_lines(path: Path, lines: Iterable[Line]) -> None:
+    """A file of its own, for `distpu compare`."""
+    atomic.write(path, log_lines([line.to_json() for line in lines]).encode())
 
 
-def of_seeds(experiment: Experiment, lines: list[Line]) -> list[Line]:
-    """What the experiment is about; its folder may hold lines of other seeds, from before its file was changed."""
-    return [line for line in lines if line["seed"] in experiment.seeds]
+def merged(lines: Iterable[Line]) -> list[Line]:
+    """Each run and kept epoch once, the later line of two, in one order wherever the lines came from."""
+    found = {line.identity: line for line in lines}
+    return sorted(found.values(), key=_order)
 
 
-def _later(folder: Path, path: Path) -> tuple[bool, bool, bool, str]:
-    """Of two lines for one run the later counts: others' folders, set aside, runs.jsonl, what was copied in."""
-    return folder in path.parents, path.name != SET_ASIDE, path != folder / "runs.jsonl", str(path)
-
-
-def _fitting(experiment: Experiment, line: Line) -> list[Line]:
-    """The line under the name of each cell that it is a run of; none where it is no cell's."""
-    return [_as_in(experiment, cell, line) for cell in experiment.cells if fits(experiment, cell, line)]
-
-
-def _asked(experiment: Experiment, line: Line) -> bool:
-    return line["seed"] in experiment.seeds and line.get("keep") in ("last", *experiment.keeps)
-
-
-def _as_in(experiment: Experiment, cell: Cell, line: Line) -> Line:
-    """The line under the names that the experiment has for it."""
-    rest = {key: value for key, value in line.items() if key not in ("experiment", "method", "dataset", "variant")}
-    variant = {"variant": cell.variant} if cell.variant else {}
-    return {"experiment": experiment.name, "method": cell.method, "dataset": cell.dataset, **variant, **rest}
-
-
-def merged(lines: list[Line]) -> list[Line]:
-    """Each run and kept epoch once, the later line of two, in one order wherever they came from."""
-    found = {identity(line): line for line in lines}
-    return sorted(found.values(), key=lambda line: tuple(map(str, identity(line))))
-
-
-def cell_of(line: Line) -> tuple[str, str, str]:
-    """The key of the cell that a line belongs to."""
-    return line["dataset"], line["method"], line.get("variant", "")
-
-
-def identity(line: Line) -> tuple[Any, ...]:
-    return *cell_of(line), line["keep"], line["seed"]
-
-
-def fits(experiment: Experiment, cell: Cell, line: Line) -> bool:
-    """Whether a line is a run of the cell: method, data, settings, prior, and the same kind of figures."""
-    if (line.get("method"), line.get("dataset")) != (cell.method, cell.dataset):
-        return False
-    own = {f.name for f in fields(METHODS[cell.method])}  # PULDA has a setting `labelled` of its own
-    told = {key: value for key, value in line["settings"].items() if key in own or key not in ("labelled", "scenario")}
-    rest = {key: value for key, value in line["settings"].items() if key not in own}
-    if _whole(cell.method, told) != _whole(cell.method, cell.settings) or not _of_the_protocol(line, rest):
-        return False
-    if experiment.show == "search" or "prior_told" not in line:  # a search is always told the true prior
-        return experiment.show == "search" and "pu_auc" in line and line.get("folds") == experiment.folds
-    wanted, told_prior = line["true_prior"] if cell.prior == "true" else cell.prior, line["prior_told"]
-    if isinstance(wanted, str) or isinstance(told_prior, str):  # 'auto'
-        return wanted == told_prior
-    return abs(told_prior - wanted) < 1e-9
-
-
-def _of_the_protocol(line: Line, told: dict[str, Any]) -> bool:
-    """Labelled rows and scenario as in all experiments; `distpu compare` may have been told others."""
-    whole = datasets.info(line["dataset"]).labelled
-    labelled = told.get("labelled", whole)
-    some_held_out = line.get("keep") == "pu" and whole / 2 < labelled < whole
-    return told.get("scenario", "case-control") == "case-control" and (labelled == whole or some_held_out)
-
-
-def _whole(method: str, settings: dict[str, Any]) -> dict[str, Any]:
-    """With the defaults: a setting that is told and one that is left out may be the same."""
-    whole = {f.name: paper_value(f) for f in fields(METHODS[method])} | settings
-    return {name: value for name, value in whole.items() if name not in SAID_ELSEWHERE}
-
-
-def keep_lines(experiment: Experiment, results: Path, lines: list[Line]) -> list[Line]:
-    """Write results/NAME/runs.jsonl: these lines, and those that another process has written there since."""
-    folder = results / experiment.name
-    folder.mkdir(parents=True, exist_ok=True)
-    runs, aside = folder / "runs.jsonl", folder / SET_ASIDE
-    with lock(results, wait=True):
-        there = read_lines(runs) if runs.exists() else []
-        found = [_fitting(experiment, line) if "settings" in line else [] for line in there]
-        lines = merged([*itertools.chain(*found), *lines])
-        before = read_lines(aside) if aside.exists() else []
-        new = [line for line, fitting in zip(there, found, strict=True) if not fitting and line not in before]
-        if new:
-            atomic.write(aside, log_lines([*before, *new]).encode())
-        if lines or there:
-            atomic.write(runs, log_lines(lines).encode())
-    return lines
+def _order(line: Line) -> tuple[str, ...]:
+    return line.dataset, line.method, line.variant or "", line.keep, str(line.seed), line.key

@@ -1,4 +1,4 @@
-"""Runs of a comparison, in this process or in several."""
+"""Tasks and the pool: runs in this process or in several, with the same results."""
 
 from __future__ import annotations
 
@@ -6,57 +6,64 @@ import os
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
-from typing import Any
 
-from .. import nets
-from ..datasets import Dataset, load
+from .. import datasets, nets
+from ..datasets import Dataset
+from .experiment import Cell
 from .runs import Result, judge, simulate
 
 
-@dataclass(frozen=True, eq=False)  # a key by itself: its settings are a dict
+@dataclass(frozen=True, eq=False)  # a task is equal to itself alone: the settings of a cell are a dict
 class Task:
-    """One run of a comparison, small enough to be sent to another process."""
+    """One run of a cell, small enough to be sent to another process."""
 
-    method: str
-    dataset: str
-    root: str | None
-    folder: Path
+    cell: Cell
     seed: int
-    protocol: dict[str, Any]  # what simulate takes beside: labelled, scenario, prior, ...
-    settings: dict[str, Any]
+    folder: Path
+    root: str | None = None  # of the data sets
+    every_epoch: bool = False  # each epoch is tested; in a search it is judged on the held-out PU rows
 
 
-def compare(tasks: list[Task], jobs: int) -> Generator[tuple[Task, Result | str], None, None]:
-    """Results as they come, each with its task; a run that fails gives its error's text instead."""
-    from concurrent.futures import ProcessPoolExecutor, as_completed
-    from concurrent.futures.process import BrokenProcessPool
-    from multiprocessing import get_context
+class Pool:
+    """Runs tasks, `jobs` at a time: one job in this process, several jobs in processes of their own."""
 
-    if jobs == 1:
-        yield from ((task, _run(task, progress="auto")) for task in tasks)
-        return
-    # one thread a run: two runs side by side beat one on two threads by far, and spinning threads fight for cores
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_start_worker) as pool:
-        try:
-            with _ctrl_c_waits():  # workers start here, and are not to know of it
-                running = {pool.submit(_run, task): task for task in tasks}
-            for future in as_completed(running):
-                try:
-                    result = future.result()
-                except BrokenProcessPool:
-                    result = "its process was killed, for want of memory perhaps (--jobs 1 needs less)"
-                yield running[future], result
-        except BaseException:  # Ctrl-C, or nobody reads on: leaving the pool would first make all that is queued
-            for worker in [*(getattr(pool, "_processes", None) or {}).values()]:
-                worker.terminate()
-            raise
+    def __init__(self, jobs: int):
+        self.jobs = jobs
+
+    def run(self, tasks: list[Task]) -> Generator[tuple[Task, Result | str], None, None]:
+        """Results as they come, each with its task. A run that fails gives the text of its error instead."""
+        if self.jobs == 1:
+            yield from ((task, _run(task, progress="auto")) for task in tasks)
+        else:
+            yield from self._in_processes(tasks)
+
+    def _in_processes(self, tasks: list[Task]) -> Generator[tuple[Task, Result | str], None, None]:
+        from concurrent.futures import ProcessPoolExecutor, as_completed
+        from concurrent.futures.process import BrokenProcessPool
+        from multiprocessing import get_context
+
+        # Each run has one thread: two runs side by side are much faster than one run on two threads.
+        with ProcessPoolExecutor(self.jobs, mp_context=get_context("spawn"), initializer=_start_worker) as pool:
+            try:
+                with _ctrl_c_waits():  # the workers start here and inherit the blocked signal
+                    running = {pool.submit(_run, task): task for task in tasks}
+                for future in as_completed(running):
+                    try:
+                        result = future.result()
+                    except BrokenProcessPool:
+                        result = "its process was killed, perhaps because memory ran out (--jobs 1 needs less)"
+                    yield running[future], result
+            except BaseException:  # Ctrl-C, or the caller reads no more: leaving the pool would first run all tasks
+                for worker in [*(getattr(pool, "_processes", None) or {}).values()]:
+                    worker.terminate()
+                raise
 
 
 @contextmanager
 def _ctrl_c_waits() -> Iterator[None]:
-    """Ctrl-C is heard afterwards; processes that are started meanwhile never hear it."""
+    """Ctrl-C is delivered afterwards. Processes that are started meanwhile never receive it."""
     import signal
 
     if not hasattr(signal, "pthread_sigmask"):  # Windows
@@ -69,27 +76,27 @@ def _ctrl_c_waits() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def side_by_side(datasets: Iterable[Dataset]) -> int:
+def side_by_side(data: Iterable[Dataset]) -> int:
     """How many runs at a time: a core each; on a GPU one, or five MLPs where MPS lets processes share it.
 
-    Measured (LOG.md): five MLPs at a time without MPS take as long as one after the other, with MPS half as long. A
-    ResNet-50 fills the GPU by itself.
+    Measured (docs/log): five MLPs at a time without MPS take as long as one after the other, with MPS half as long.
+    A ResNet-50 fills the GPU by itself.
     """
     import torch
 
     if torch.cuda.is_available():
         mps = Path(os.environ.get("CUDA_MPS_PIPE_DIRECTORY", "/tmp/nvidia-mps")) / "control"
-        return 5 if mps.exists() and all(map(small, datasets)) else 1
+        return 5 if mps.exists() and all(map(small, data)) else 1
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def small(data: Dataset) -> bool:
-    """Rows for an MLP: seconds an epoch on a CPU, and a GPU is hardly busy."""
+    """Rows for an MLP: an epoch takes seconds on a CPU and hardly occupies a GPU."""
     return nets.auto_network(data.x.shape[1:]) == "mlp"
 
 
 def _start_worker() -> None:
-    """One thread, and no life after the command's, which alone is told of Ctrl-C."""
+    """Each worker uses one thread and ignores Ctrl-C; the parent stops the workers."""
     import signal
     import threading
 
@@ -101,7 +108,7 @@ def _start_worker() -> None:
 
 
 def _end_with_parent() -> None:
-    """A command that is killed leaves no process behind that holds its run folders."""
+    """A worker ends with the command: a worker that outlives it would hold its run folder."""
     from multiprocessing import parent_process
 
     parent = parent_process()
@@ -110,18 +117,36 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
-@lru_cache(maxsize=1)
-def _data(name: str, root: str | None) -> Dataset:
-    return load(name, root)
+@cache  # of all sets: the runs of a table alternate between them
+def loaded(name: str, root: str | None) -> Dataset:
+    return datasets.load(name, root)
 
 
 def _run(task: Task, progress: str | bool = False) -> Result | str:
+    cell = task.cell
     try:
-        data = _data(task.dataset, task.root)
-        if "folds_of" in task.protocol:
-            return judge(task.method, data, seed=task.seed, settings=task.settings, **task.protocol)
-        settings = {"progress": progress, **task.settings}
-        return simulate(task.method, data, task.folder, seed=task.seed, settings=settings, **task.protocol)
-    except (ValueError, FloatingPointError, OSError, RuntimeError) as error:  # the last one: out of memory, say
+        data = loaded(cell.dataset, task.root)
+        if cell.folds is not None:
+            return judge(
+                cell.method,
+                data,
+                folds_of=cell.folds,
+                seed=task.seed,
+                settings=cell.settings,
+                every_epoch=task.every_epoch,
+            )
+        return simulate(
+            cell.method,
+            data,
+            task.folder,
+            labelled=cell.labelled,
+            scenario=cell.scenario,
+            prior=cell.prior,
+            seed=task.seed,
+            settings={"progress": progress, **cell.settings},
+            every_epoch=task.every_epoch,
+            held_out=cell.held_out,
+        )
+    except (ValueError, FloatingPointError, OSError, RuntimeError) as error:  # RuntimeError: out of memory, say
         text = " ".join(str(error).split()) or type(error).__name__
         return f"{text} (fewer runs at a time need less: --jobs 1)" if "out of memory" in text else text

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import sys
 import time
-import zlib
 from collections.abc import Callable, Generator
 from contextlib import closing
 from dataclasses import dataclass
@@ -21,10 +19,10 @@ from ..files.run_folder import RunFolder
 from ..metrics import METRICS
 from ..progress import watched
 from . import experiment as experiments
-from . import figures, ledger, pool, tables
-from .experiment import HELD_OUT, Cell, Experiment, counted, keeps
-from .ledger import Line, identity
-from .pool import Task
+from . import figures, pool, tables
+from .experiment import Cell, Experiment, counted, keeps
+from .ledger import Ledger, Line, read_rows
+from .pool import Pool, Task
 from .runs import Result, trains_network
 from .tables import DATASETS, beside_published, by_keep, few_seeds, search_markdown, table_markdown
 
@@ -40,17 +38,18 @@ def reproduce(
     runs: Path,
     so_far: Callable[[list[Line]], None] = lambda _: None,
 ) -> tuple[list[Line], list[str]]:
-    """Make what is missing of the part, and write the whole's results: its lines, and what failed.
+    """Make what is missing of the part and write the results of the whole. Returns its lines, and what failed.
 
     so_far is told the lines there are before the first run is made: the rest may take hours.
     """
-    lines = ledger.known_lines(whole, results)
+    ledger = Ledger(results, whole.name)
+    lines = ledger.find(whole.asks)
     todo = missing(part, lines)
     if not todo:
         if number := len(wanted(part)):
-            kept = f"{counted(number, 'run')} in {results / whole.name}"
+            kept = f"{counted(number, 'run')} in {ledger.folder}"
             print(f"nothing to make, {kept}; --fresh makes them again, beside these", file=sys.stderr)
-        return write(whole, lines, results), []
+        return write(whole, results), []
     so_far(lines)
     data, absent = _loaded(todo, root)
     todo = [run for run in todo if run.cell.dataset in {one.name for one in data}]
@@ -62,12 +61,11 @@ def reproduce(
             for run, result, place in made:
                 if isinstance(result, str):
                     failed.append((run, result))
-                    continue
-                lines = ledger.merged([*lines, *lines_of(part, run, result, place)])
-                lines = ledger.keep_lines(whole, results, lines)  # now: what comes may be killed
-    lines = ledger.merged([*ledger.known_lines(whole, results), *lines])
+                else:
+                    ledger.keep(lines_of(part, run, result, place))  # at once: the command may be killed
+    lines = write(whole, results)
     left = missing(part, lines)  # another command may have made what failed here
-    return write(whole, lines, results), absent + [f"{run.name}: {why}" for run, why in failed if run in left]
+    return lines, absent + [f"{run.name}: {why}" for run, why in failed if run in left]
 
 
 def _loaded(todo: list[Wanted], root: Path | None) -> tuple[list[datasets.Dataset], list[str]]:
@@ -75,16 +73,11 @@ def _loaded(todo: list[Wanted], root: Path | None) -> tuple[list[datasets.Datase
     data, absent = [], []
     for name in dict.fromkeys(run.cell.dataset for run in todo):
         try:
-            data.append(datasets.load(name, root))
+            data.append(pool.loaded(name, str(root) if root else None))
         except (ValueError, OSError) as error:
             left = sum(run.cell.dataset == name for run in todo)
             absent.append(f"{counted(left, 'run')} on {name}: {error}")
     return data, absent
-
-
-def show(whole: Experiment, results: Path) -> list[Line]:
-    """Write the results of the lines there are."""
-    return write(whole, ledger.known_lines(whole, results), results)
 
 
 def _warn_of_hours(data: list[datasets.Dataset]) -> None:
@@ -105,9 +98,9 @@ def _made(
     print(f"{counted(len(todo), 'run')} to make, {jobs} at a time", file=sys.stderr)
     known = {one for one in runs if RunFolder(one.folder).has_result}  # they say nothing of the others' time
     start, made = time.monotonic(), 0
-    with closing(pool.compare([*runs], jobs)) as ended:
+    with closing(Pool(jobs).run([*runs])) as ended:
         for number, (one, result) in enumerate(watched(ended, part.name, len(runs)) if jobs > 1 else ended, 1):
-            what = result if isinstance(result, str) else f"{result['seconds']:.0f} s"
+            what = result if isinstance(result, str) else f"{result.seconds:.0f} s"
             made += not isinstance(result, str) and one not in known
             left = time_left(time.monotonic() - start, made, len(todo) - number, jobs) if made else 0.0
             words = f"; {_words(left)} left" if left else ""
@@ -126,25 +119,26 @@ def _words(seconds: float) -> str:
     return f"about {seconds / 60:.0f} min" if seconds < 5400 else f"about {seconds / 3600:.1f} h"
 
 
-def write(experiment: Experiment, lines: list[Line], results: Path) -> list[Line]:
-    """The results folder: the lines, also those that came with other files, and all that is made from them."""
-    lines, folder = ledger.keep_lines(experiment, results, lines), results / experiment.name
-    shown = ledger.of_seeds(experiment, lines)
-    drawn = figures.draw(experiment, shown, folder)
+def write(experiment: Experiment, results: Path) -> list[Line]:
+    """The results folder: the lines, also those that were copied in, and all that is made from them."""
+    ledger = Ledger(results, experiment.name)
+    ledger.keep([])
+    lines, folder = ledger.find(experiment.asks), ledger.folder
+    drawn = figures.draw(experiment, lines, folder)
     if experiment.cells and experiment.show != "search":
-        atomic.write(folder / "table.md", tables.table_markdown(experiment, shown).encode())
-        atomic.write(folder / "table.csv", tables.table_csv(experiment, shown).encode())
-        atomic.write(folder / "table.tex", tables.table_latex(experiment, shown).encode())
-    atomic.write(folder / "README.md", page(experiment, shown, drawn).encode())
+        atomic.write(folder / "table.md", tables.table_markdown(experiment, lines).encode())
+        atomic.write(folder / "table.csv", tables.table_csv(experiment, lines).encode())
+        atomic.write(folder / "table.tex", tables.table_latex(experiment, lines).encode())
+    atomic.write(folder / "README.md", page(experiment, lines, drawn).encode())
     return lines
 
 
 def overview(results: Path) -> list[tuple[str, str, str]]:
     """(name, how much is done, title) of every experiment."""
-    rows, read = [], cache(ledger.read_lines)  # every experiment looks into every folder
+    rows, read = [], cache(read_rows)  # every experiment looks into every folder
     for name in experiments.names():
         experiment = experiments.read(name)
-        lines = ledger.known_lines(experiment, results, read)
+        lines = Ledger(results, name, read=read).find(experiment.asks)
         asked = len(wanted(experiment))
         done = asked - len(missing(experiment, lines))
         rows.append((name, f"{done} of {asked}" if asked else "-", experiment.title))
@@ -153,64 +147,60 @@ def overview(results: Path) -> list[tuple[str, str, str]]:
 
 @dataclass(frozen=True)
 class Wanted:
-    cell: Cell
+    cell: Cell  # with held_out where the run chooses its epoch: a run of its own, for its rows are fewer
     seed: int
-    held_out: bool  # a run of its own: its rows are fewer
 
     @property
     def name(self) -> str:
         cell = self.cell
         parts = [cell.dataset, cell.method, re.sub(r"[^\w.]+", "-", cell.variant), f"seed{self.seed}"]
-        return "-".join(filter(None, parts)) + ("-pu" if self.held_out else "")
+        return "-".join(filter(None, parts)) + ("-pu" if cell.held_out else "")
 
 
 def wanted(experiment: Experiment) -> list[Wanted]:
     """All runs, seed by seed: a table of few seeds is whole sooner than one of few methods."""
-    kinds = [kind for kind in (False, True) if not kind or "pu" in experiment.keeps]
-    return [
-        Wanted(cell, seed, kind)
-        for kind in kinds
-        for seed in experiment.seeds
+    plain = [Wanted(cell, seed) for seed in experiment.seeds for cell in experiment.cells]
+    if "pu" not in experiment.keeps:
+        return plain
+    # The ceiling has true labels: it has nothing to choose without negatives. A wrapper has no epochs. VPU may choose
+    # its epoch by itself.
+    choosing = [
+        cell.choosing
         for cell in experiment.cells
-        # the ceiling has true labels: nothing to choose without negatives; and VPU may choose its epoch so by itself
-        # wrappers have no epochs
-        if not (kind and (cell.method == "pn" or not trains_network(cell.method) or keeps(cell) == "pu"))
+        if cell.method != "pn" and trains_network(cell.method) and keeps(cell) != "pu"
+    ]
+    return plain + [Wanted(cell, seed) for seed in experiment.seeds for cell in choosing]
+
+
+def missing(experiment: Experiment, lines: list[Line]) -> list[Wanted]:
+    done = {line.identity for line in lines}
+    own = {cell.key: keeps(cell) for cell in experiment.cells}
+    return [
+        run
+        for run in wanted(experiment)
+        if (run.cell.key, "pu" if run.cell.held_out else own[run.cell.key], run.seed) not in done
     ]
 
 
 def task(experiment: Experiment, run: Wanted, root: str | None, folder: Path) -> Task:
-    """Its run folder is named after all that makes the run: with other settings it is another folder."""
-    protocol: dict[str, Any] = {"prior": run.cell.prior, "every_epoch": False, "held_out": 0}
+    """The name of its run folder has the key: a run with other settings has another folder."""
     if experiment.show == "search":
-        protocol = {"folds_of": experiment.folds, "every_epoch": experiment.options.get("every_epoch", False)}
-    elif run.held_out:
-        protocol["held_out"] = HELD_OUT
+        every_epoch = experiment.options.get("every_epoch", False)
     else:
-        protocol["every_epoch"] = "oracle" in experiment.keeps
-    settings = run.cell.settings
-    digest = zlib.crc32(json.dumps([protocol, settings], sort_keys=True).encode())
-    place = folder / f"{run.name}-{digest:08x}"
-    return Task(run.cell.method, run.cell.dataset, root, place, run.seed, protocol, settings)
+        every_epoch = "oracle" in experiment.keeps and not run.cell.held_out
+    return Task(run.cell, run.seed, folder / f"{run.name}-{run.cell.key}", root, every_epoch)
 
 
 def lines_of(experiment: Experiment, run: Wanted, result: Result, folder: Path) -> list[Line]:
     """A finished run's lines, one per kept epoch."""
-    head: Line = {"experiment": experiment.name, "method": run.cell.method, "dataset": run.cell.dataset}
-    if run.cell.variant:
-        head["variant"] = run.cell.variant
-    head["seed"] = run.seed
-    tail = {key: value for key, value in result.items() if key not in (*head, *NUMBERS, "oracle", "keep")}
-    lines = []
-    for kept in (result, {"keep": "oracle", **result["oracle"]} if "oracle" in result else None):
-        if kept:
-            figures = {name: kept[name] for name in NUMBERS if name in kept}
-            lines.append({**head, "keep": kept["keep"], **figures, **tail})
-    if "accuracy" in result and not run.held_out:
-        lines[0] |= _for_figures(folder)
-    return lines
+    cell = run.cell
+    names = {"experiment": experiment.name, "variant": cell.variant or None}
+    figures = {} if cell.folds is not None or cell.held_out else _for_figures(folder)
+    lines = [Line.of(result, result, cell.key, **names, **figures)]
+    return [*lines, Line.of(result, result.oracle, cell.key, **names)] if result.oracle else lines
 
 
-def _for_figures(folder: Path) -> Line:
+def _for_figures(folder: Path) -> dict[str, Any]:
     """What figures need of a run beside its metrics: its path of the prior, the scores of its errors in training."""
     import numpy as np
 
@@ -221,22 +211,12 @@ def _for_figures(folder: Path) -> Line:
     return {"predicted_prior": path, "wrong": wrong.tolist(), "training_rows": int(unlabelled.sum())}
 
 
-def missing(experiment: Experiment, lines: list[Line]) -> list[Wanted]:
-    done = {identity(line) for line in lines}
-    own = {cell.key: keeps(cell) for cell in experiment.cells}
-    return [
-        run
-        for run in wanted(experiment)
-        if (*run.cell.key, "pu" if run.held_out else own[run.cell.key], run.seed) not in done
-    ]
-
-
 def machines(lines: list[Line]) -> str:
     """Where the lines come from, in a sentence."""
     seen: dict[str, int] = {}
     for line in lines:
-        versions = line.get("versions", {})
-        where = f"{line.get('device', '?')}, torch {versions.get('torch', '?')}, Python {versions.get('python', '?')}"
+        torch, python = (line.versions.get(name, "?") for name in ("torch", "python"))
+        where = f"{line.device}, torch {torch}, Python {python}"
         seen[where] = seen.get(where, 0) + 1
     return "; ".join(
         f"{where} ({counted(count, 'line')})" for where, count in sorted(seen.items(), key=lambda kv: -kv[1])
@@ -252,7 +232,7 @@ def page(experiment: Experiment, lines: list[Line], figures: list[str]) -> str:
     text += [f"`{command}` makes what is missing and writes this page.", ""]
     left = missing(experiment, lines)
     if experiment.cells:
-        seconds = [line["seconds"] for line in lines if line["keep"] != "oracle"]
+        seconds = [line.seconds for line in lines if line.keep != "oracle"]
         text += [
             f"{counted(len(seconds), 'run')}, {sum(seconds) / 60:.0f} minutes of training; {machines(lines)}."
             if seconds
@@ -283,7 +263,7 @@ def page(experiment: Experiment, lines: list[Line], figures: list[str]) -> str:
         if any(table for _, table in parts):
             text += [f"## {title}", "", what, ""]
             for dataset, table in parts:
-                if table and any(line["dataset"] == dataset for line in lines):
+                if table and any(line.dataset == dataset for line in lines):
                     text += [f"### {DATASETS.get(dataset, dataset)}", "", table]
     text += _notes(experiment)
     return "\n".join(text)
@@ -293,7 +273,7 @@ def _grouped(left) -> list[str]:
     groups: dict[str, list[str]] = {}
     for run in left:
         name = ":".join(filter(None, (run.cell.method, run.cell.variant, run.cell.dataset)))
-        groups.setdefault(name + (" (keep pu)" if run.held_out else ""), []).append(str(run.seed))
+        groups.setdefault(name + (" (keep pu)" if run.cell.held_out else ""), []).append(str(run.seed))
     shown = [f"{name} seeds {'/'.join(seeds)}" for name, seeds in groups.items()]
     return shown if len(shown) <= 12 else [*shown[:12], f"and {len(shown) - 12} more"]
 

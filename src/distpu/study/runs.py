@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from dataclasses import fields
+from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -15,22 +15,93 @@ from ..datasets.draw import draw_pu, folds
 from ..estimator import versions
 from ..files.run_folder import RunFolder
 from ..inputs import read_labels
-from ..methods import METHODS
+from ..methods import method_class
 from ..methods._network import SMALL, NetworkMethod
-from ..params import near
+from ..params import near, paper_value
 from ..train.data import fits
 from ..train.device import as_tensor
 from ..train.scoring import logits
 
-Result = dict[str, Any]
-
+NUMBERS = (*metrics.METRICS, "pu_accuracy", "pu_auc")
+# in JSON: what a reader looks for first, then the metrics, then the rest
+FIRST = ("key", "experiment", "method", "reading", "dataset", "variant", "seed", "keep", "epoch", "epochs")
 DEMO = ("dist-pu", "nnpu", "naive")
-SAID_ELSEWHERE = ("prior", "pos_label", "device", "random_state", "progress", "preset")  # in a line, or no part of it
+# fields of an estimator that are no settings of a cell: the protocol has them, or they do not change the result
+SAID_ELSEWHERE = ("prior", "pos_label", "device", "random_state", "progress", "preset")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kept:
+    """The epoch that a run was tested at, and its metrics."""
+
+    keep: str  # which epoch: the "last", the best on held-out PU rows ("pu"), the best on the test rows ("oracle")
+    metrics: dict[str, float]
+    epoch: int | None = None  # from 1 on; None where the last one is kept
+    epochs: int | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        told = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "metrics"}
+        row = {name: told.pop(name) for name in FIRST if name in told} | self.metrics | told
+        return {name: value for name, value in row.items() if value is not None or name == "prior"}
+
+    @classmethod
+    def from_json(cls, row: dict[str, Any]) -> Self:
+        """The inverse of to_json; ValueError where a field is missing or not known."""
+        known = {f.name: f for f in fields(cls)}
+        told = {name: value for name, value in row.items() if name not in NUMBERS}
+        for name in told:
+            if name not in known:
+                raise ValueError(f"has the field {name!r}, which this version of distpu does not know")
+        for name, f in known.items():
+            if f.default is MISSING and name not in row and name != "metrics":
+                raise ValueError(f"has no field {name!r}")
+        return cls(metrics={name: row[name] for name in NUMBERS if name in row}, **told)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome(Kept):
+    """What a run gave, and what it was made with."""
+
+    method: str
+    reading: str | None = None  # of the method's printed text, where it is not the plain method
+    dataset: str
+    seed: int
+    by_epoch: dict[str, dict[str, list[float]]] | None = None  # of a search: metric -> stage -> values
+    folds: int | str | None = None  # of a search
+    true_prior: float | None = None
+    prior_told: float | str | None = None
+    prior: float | None  # the one used; None where the method needs none
+    seconds: float
+    held_out: int | str | None = None
+    labelled: int | None = None
+    scenario: str | None = None
+    settings: dict[str, Any]
+    device: str
+    versions: dict[str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result(Outcome):
+    """A run as its folder keeps it; beside the epoch kept the best one on the test rows, where all were tested."""
+
+    oracle: Kept | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        row = super().to_json()
+        return {**row, "oracle": self.oracle.to_json()} if self.oracle else row
+
+    @classmethod
+    def from_json(cls, row: dict[str, Any]) -> Self:
+        settings = dict(row.get("settings", {}))
+        if "labelled" not in row:  # a folder of version 0.1.0 has the protocol among the settings
+            row = {**row, "labelled": settings.pop("labelled", None), "scenario": settings.pop("scenario", None)}
+        oracle = Kept.from_json({"keep": "oracle", **row["oracle"]}) if row.get("oracle") else None
+        return super().from_json({**row, "settings": settings, "oracle": oracle})
 
 
 def settings_for(method: str, dataset: str, rows: int, preset: str = "auto") -> dict[str, Any]:
     """A method's settings for a data set. 'auto': those searched for it, or for small data; 'paper': its defaults."""
-    presets = getattr(_class(method), "presets", {})
+    presets = method_class(method).presets
     if preset == "paper":
         return {}
     if preset == "auto":
@@ -43,25 +114,20 @@ def settings_for(method: str, dataset: str, rows: int, preset: str = "auto") -> 
 
 def make(method: str, settings: dict[str, Any]) -> Any:
     """A classifier by name, its settings checked; with the nearest name where method or setting is not known."""
-    known = [f.name for f in fields(_class(method))]
+    cls = method_class(method)
+    known = [f.name for f in fields(cls)]
     for name in settings:
         if name not in known:
             raise ValueError(f"{method} has no setting {name!r}{near(name, known)} (distpu methods {method} lists all)")
     if trains_network(method):
         settings = {"preset": "paper", **settings}  # a study says each setting itself
-    classifier = METHODS[method](**settings)
+    classifier = cls(**settings)
     classifier._check_parameters()
     return classifier
 
 
 def trains_network(method: str) -> bool:
-    return issubclass(_class(method), NetworkMethod)
-
-
-def _class(method: str) -> Any:
-    if method not in METHODS:
-        raise ValueError(f"method {method!r} is not known{near(method, METHODS)} (distpu methods lists all)")
-    return METHODS[method]
+    return issubclass(method_class(method), NetworkMethod)
 
 
 def simulate(
@@ -102,25 +168,32 @@ def simulate(
     # the ceiling learns from the truth; a finished folder is restored, or says what differs
     classifier.fit(_rows_for(method, x), y if classifier.supervised else s, folder=folder)
     if known := run.result():
-        return known
+        return Result.from_json(known)
     seconds = before + time.perf_counter() - start - watch.seconds
     score = classifier.predict_proba(_rows_for(method, x))[:, 1]
-    result = {
-        "method": method,
-        "dataset": data.name,
-        "seed": seed,
-        **_tested(classifier, method, data),
-        "true_prior": true_prior,
-        "prior_told": share,
-        "prior": classifier.prior_ if np.isfinite(classifier.prior_) else None,
-        "seconds": round(seconds, 2),
-        **({"held_out": which} if held_out else {}),
-        "settings": {"labelled": int(s.sum()), "scenario": scenario, **_settings(classifier, settings or {})},
-        "device": _device_name(classifier) if trains_network(method) else "cpu",
-        "versions": versions(),
-    }
+    kept, oracle = _tested(classifier, method, data)
+    result = Result(
+        method=method,
+        dataset=data.name,
+        seed=seed,
+        keep=kept.keep,
+        epoch=kept.epoch,
+        epochs=kept.epochs,
+        metrics=kept.metrics,
+        oracle=oracle,
+        true_prior=true_prior,
+        prior_told=share,
+        prior=classifier.prior_ if np.isfinite(classifier.prior_) else None,
+        seconds=round(seconds, 2),
+        held_out=which or None,
+        labelled=int(s.sum()),
+        scenario=scenario,
+        settings=resolved(classifier),
+        device=_device_name(classifier) if trains_network(method) else "cpu",
+        versions=versions(),
+    )
     run.keep_scores({"score": score.astype(np.float32), "s": s.astype(np.int8), "y": y.astype(np.int8)})
-    run.keep_result(result)
+    run.keep_result(result.to_json())
     run.mark_done()
     return result
 
@@ -159,21 +232,21 @@ def judge(
     seconds = time.perf_counter() - start - watching
     judged = np.any(parts, axis=0)
     s, z = s[judged], z[judged]
-    return {
-        "method": method,
-        "dataset": data.name,
-        "seed": seed,
-        "keep": "last",
-        "pu_accuracy": metrics.pu_accuracy(s, z, prior),
-        "pu_auc": metrics.pu_auc(s, z),
-        **({"by_epoch": {n: _by_epoch(histories, n) for n in ("pu_accuracy", "pu_auc")}} if every_epoch else {}),
-        "folds": folds_of,
-        "prior": prior,
-        "seconds": round(seconds, 2),
-        "settings": _settings(classifier, settings),
-        "device": _device_name(classifier),
-        "versions": versions(),
-    }
+    by_epoch = {name: _by_epoch(histories, name) for name in ("pu_accuracy", "pu_auc")} if every_epoch else None
+    return Result(
+        method=method,
+        dataset=data.name,
+        seed=seed,
+        keep="last",
+        metrics={"pu_accuracy": metrics.pu_accuracy(s, z, prior), "pu_auc": metrics.pu_auc(s, z)},
+        by_epoch=by_epoch,
+        folds=folds_of,
+        prior=prior,
+        seconds=round(seconds, 2),
+        settings=resolved(classifier),
+        device=_device_name(classifier),
+        versions=versions(),
+    )
 
 
 def held_out_rows(data: Dataset, index: np.ndarray, s: np.ndarray, folds_of: int | str, seed: int) -> list[np.ndarray]:
@@ -187,7 +260,7 @@ def held_out_rows(data: Dataset, index: np.ndarray, s: np.ndarray, folds_of: int
     return [data.apart[index]]
 
 
-def _by_epoch(histories: list[list[Result]], name: str) -> dict[str, list[float]]:
+def _by_epoch(histories: list[list[dict[str, Any]]], name: str) -> dict[str, list[float]]:
     """A figure's path in each stage, mean over the folds. Networks are judged by z >= 0, also PUSB's and VPU's."""
     stages = dict.fromkeys(row["stage"] for row in histories[0])
     paths = {
@@ -196,12 +269,17 @@ def _by_epoch(histories: list[list[Result]], name: str) -> dict[str, list[float]
     return {stage: np.mean(path, axis=0).round(4).tolist() for stage, path in paths.items()}
 
 
-def _settings(classifier: Any, told: dict[str, Any]) -> dict[str, Any]:
-    """All of a method's settings, told or default: a line still says what was run when a default has changed."""
-    whole = {**classifier.get_params(deep=False), **getattr(classifier, "settings_", {})}
-    if not isinstance(classifier, NetworkMethod):
-        whole = told
-    return {name: value for name, value in whole.items() if name not in SAID_ELSEWHERE}
+def resolved(classifier: Any) -> dict[str, Any]:
+    """All settings of a method, told or the paper's: a line says what was run also when a default has changed since."""
+    told = {f: getattr(classifier, f.name) for f in fields(classifier) if f.name not in SAID_ELSEWHERE}
+    return {f.name: _plain(paper_value(f) if value is None else value) for f, value in told.items()}
+
+
+def _plain(value: Any) -> Any:
+    """As JSON holds it; what is code is named."""
+    if isinstance(value, np.generic):
+        return value.item()
+    return value if isinstance(value, (str, int, float, bool, type(None))) else repr(value)
 
 
 class EveryEpoch:
@@ -235,21 +313,22 @@ class EveryEpoch:
         return figures
 
 
-def _tested(classifier: Any, method: str, data: Dataset) -> Result:
-    """Test metrics of the epoch that is kept, and which that is; beside them the best one, where all were tested."""
+def _tested(classifier: Any, method: str, data: Dataset) -> tuple[Kept, Kept | None]:
+    """The epoch kept with its test metrics; beside it the best epoch on the test rows, where all were tested."""
     logged = classifier.history_[-1] if trains_network(method) else {}
     if "pu_accuracy" in logged:
-        return {"keep": "pu", **_best_epoch(classifier.history_, "pu_accuracy")}
+        return _best_epoch(classifier.history_, "pu_accuracy", "pu"), None
     z = classifier.decision_function(_rows_for(method, data.x_test))
-    oracle = {"oracle": _best_epoch(classifier.history_, "test_accuracy")} if "test_accuracy" in logged else {}
-    return {"keep": getattr(classifier, "keeps", "last"), **metrics.evaluate(data.y_test, z), **oracle}
+    oracle = _best_epoch(classifier.history_, "test_accuracy", "oracle") if "test_accuracy" in logged else None
+    return Kept(keep=getattr(classifier, "keeps", "last"), metrics=metrics.evaluate(data.y_test, z)), oracle
 
 
-def _best_epoch(history: list[Result], by: str) -> Result:
+def _best_epoch(history: list[dict[str, Any]], by: str, keep: str) -> Kept:
     """Test metrics of the epoch of the last stage that is best by a figure; of equals the first."""
     last = [row for row in history if row["stage"] == history[-1]["stage"]]
     best = max(last, key=lambda row: row[by])
-    return {"epoch": best["epoch"] + 1, "epochs": len(last), **{k[5:]: best[k] for k in best if k.startswith("test_")}}
+    found = {name[5:]: best[name] for name in best if name.startswith("test_")}
+    return Kept(keep=keep, metrics=found, epoch=best["epoch"] + 1, epochs=len(last))
 
 
 def _device_name(classifier: Any) -> str:
@@ -263,7 +342,7 @@ def _rows_for(method: str, x: np.ndarray) -> np.ndarray:
     return x if trains_network(method) else x.reshape(len(x), -1)
 
 
-def fit_table(X: Any, y: Any, method: str, folder: Path, settings: dict[str, Any]) -> Result:
+def fit_table(X: Any, y: Any, method: str, folder: Path, settings: dict[str, Any]) -> dict[str, Any]:
     """Fit on a user's own table; rank its unlabelled rows into ranked.csv, the likeliest positives first."""
     classifier = make(method, settings)
     start, before = time.perf_counter(), RunFolder(folder).seconds()

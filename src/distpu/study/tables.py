@@ -12,7 +12,7 @@ import numpy as np
 
 from ..metrics import METRICS
 from .experiment import KEEPS, Cell, Experiment
-from .ledger import Line, cell_of
+from .ledger import Line
 
 HEADS = {"accuracy": "ACC", "precision": "Prec.", "recall": "Rec.", "f1": "F1", "auc": "AUC", "ap": "AP"}
 DATASETS = {"fashion-mnist": "F-MNIST", "cifar-10": "CIFAR-10", "alzheimer": "Alzheimer", "digits": "digits"}
@@ -45,8 +45,8 @@ class Figure:
 
 def figure(lines: list[Line], cell: Cell, metric: str, keep: str = "last") -> Figure | None:
     """A cell's metric; None where it has no line."""
-    own = [line for line in lines if cell_of(line) == cell.key and line["keep"] == keep]
-    return Figure({line["seed"]: 100 * line[metric] for line in own}) if own else None
+    own = [line for line in lines if line.key in cell.keys and line.keep == keep]
+    return Figure({line.seed: 100 * line.metrics[metric] for line in own}) if own else None
 
 
 def versus(ours: Figure, published: list[float]) -> tuple[float, bool | None]:
@@ -172,7 +172,7 @@ def table_markdown(experiment: Experiment, lines: list[Line]) -> str:
     parts = []
     for dataset in datasets(experiment):
         parts.append(f"### {DATASETS.get(dataset, dataset)}\n")
-        made = any(line["dataset"] == dataset for line in lines)
+        made = any(line.dataset == dataset for line in lines)
         parts.append(markdown_table(head, grid(experiment, lines, dataset, "markdown")) if made else "No runs yet.\n")
     return "\n".join(parts)
 
