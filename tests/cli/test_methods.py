@@ -32,6 +32,6 @@ def test_a_method_shows_its_settings():
     assert "R_lab = 2 prior |E_P[p] - 1| + |E_U[p] - prior|" in text
     assert "CVPR 2022" in text and "from distpu import DistPU" in text
     flat = " ".join(text.split())
-    assert "(at least 0 and at most 1)" in flat and "(rise, fall)" in flat
+    assert "(at least 0 and at most 1)" in flat and "(auto, True, False)" in flat
     for name in METHODS:
         assert done("methods", name).startswith(name)

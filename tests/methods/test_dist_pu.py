@@ -6,8 +6,8 @@ from torch.nn.functional import binary_cross_entropy_with_logits as bce
 
 from distpu import DistPU
 from distpu.methods import _parts as parts
-from distpu.methods._parts import Memory, binary_entropy, mixup, pn_risks
-from distpu.methods.dist_pu import Mixed, WarmUp, entropy_weight, in_place_of_alignment, label_distribution_risk
+from distpu.methods._parts import Memory, binary_entropy, mixup
+from distpu.methods.dist_pu import Alignment, Mixed, WarmUp, label_distribution_risk
 from distpu.methods.upu import upu_risk
 from distpu.train.data import mean_where
 from distpu.train.loop import Recipe
@@ -22,8 +22,7 @@ ZERO = torch.tensor(0.0)
 def test_label_distribution_risk(case, printed, code):
     z = logits(case)
     close(label_distribution_risk(z.sigmoid(), s, prior), printed, 1e-10)
-    for scale, expected in (("paper", printed), ("code", code)):
-        close(WarmUp(paper(DistPU(scale=scale)), prior).risk(z, batch_of(z)), expected, 1e-10)
+    close(Alignment(prior)(z, batch_of(z)), code, 1e-10)
 
 
 @pytest.mark.parametrize("case", ["A", "B"])
@@ -80,11 +79,17 @@ def test_mixup_weights_follow_the_beta_distribution(monkeypatch):
     close(folded.mean(), torch.maximum(expected, 1 - expected).mean(), 0.01)
 
 
-def test_entropy_weight_rises_as_in_the_code_or_falls_as_in_the_text():
-    rise = [entropy_weight(paper(DistPU()), torch.tensor(e / 60)).item() for e in (0, 1, 30, 59)]
+def test_entropy_weight_rises_as_in_the_code():
+    rise = [paper(DistPU())._entropy_weight(torch.tensor(e / 60)).item() for e in (0, 1, 30, 59)]
     close(rise, [0, 1.3707e-06, 0.0011715729, 0.0038952922], 1e-9)
-    fall = [entropy_weight(paper(DistPU(entropy_schedule="fall")), torch.tensor(t)).item() for t in (0.0, 0.5, 1.0)]
-    close(fall, [0.004, 0.002, 0], 1e-9)
+
+
+def test_the_warm_up_clamps_in_the_entropy_only():
+    batch = batch_of(3 * logits("A"))
+    z = batch.x[:, 0]
+    terms = WarmUp(paper(DistPU(clamp=2.0)), Alignment(prior))(Table(), batch, ZERO)
+    close(terms["lab"], Alignment(prior)(z, batch), 1e-6)
+    close(terms["entropy"], 2e-3 * mean_where(binary_entropy(z.clamp(-2, 2)), s == 0), 1e-8)
 
 
 def test_learning_rates():
@@ -94,29 +99,19 @@ def test_learning_rates():
     close([warm_up.rate(e) for e in (0, 30, 59)], [5e-4, 2.5e-4, 5e-4 * (1 + math.cos(math.pi * 59 / 60)) / 2], 1e-12)
 
 
-def test_warm_up_clamps_in_the_entropy_only_unless_told():
-    batch = batch_of(3 * logits("A"))
-    raw = WarmUp(paper(DistPU(clamp=2.0)), prior)(Table(), batch, ZERO)
-    clamped = WarmUp(paper(DistPU(clamp=2.0, clamp_warm_up=True)), prior)(Table(), batch, ZERO)
-    z = batch.x[:, 0]
-    close(raw["lab"], WarmUp(paper(DistPU()), prior).risk(z, batch_of(z)), 1e-6)
-    close(clamped["lab"], WarmUp(paper(DistPU()), prior).risk(z.clamp(-2, 2), batch_of(z)), 1e-6)
-    close(raw["entropy"], 2e-3 * mean_where(binary_entropy(z.clamp(-2, 2)), s == 0), 1e-8)
-
-
 def test_the_mixup_stage_uses_stored_labels_and_stores_what_it_saw(monkeypatch):
     seen = {}
 
-    def spy(x, y, alpha, fold):
-        seen.update(y=y.clone(), alpha=alpha, fold=fold)
+    def spy(x, y, alpha):
+        seen.update(y=y.clone(), alpha=alpha)
         return x, y
 
     monkeypatch.setattr("distpu.methods.dist_pu.mixup", spy)
     batch = batch_of(logits("A"))
-    objective = Mixed(paper(DistPU()), prior, Memory(torch.full((8,), 0.25)))
+    objective = Mixed(paper(DistPU()), Alignment(prior), Memory(torch.full((8,), 0.25)))
     terms = objective(Table(), batch, torch.tensor(0.5))
     close(seen["y"], [1.0] * 3 + [0.25] * 5)  # labelled rows 1, the others what was stored
-    assert seen["alpha"] == 6.0 and seen["fold"] is False
+    assert seen["alpha"] == 6.0
     z = batch.x[:, 0]
     close(objective.pseudo.values, z.sigmoid(), 1e-6)  # this step's clean scores, for the next epoch
     close(terms["mixup"], 5.0 * bce(z, seen["y"]), 1e-6)
@@ -125,19 +120,9 @@ def test_the_mixup_stage_uses_stored_labels_and_stores_what_it_saw(monkeypatch):
     close(terms["entropy"], 0.0011715729 * 0.4774489778, 1e-8)
 
 
-def test_the_texts_reading_of_the_targets(monkeypatch):
-    seen = {}
-    monkeypatch.setattr("distpu.methods.dist_pu.mixup", lambda x, y, *_: (x, seen.setdefault("y", y)))
-    batch = batch_of(logits("A"))
-    objective = Mixed(paper(DistPU(targets="current", labelled_target="score")), prior, Memory(torch.zeros(8)))
-    objective(Table(), batch, ZERO)
-    close(seen["y"], batch.x[:, 0].sigmoid(), 1e-6)
-    assert not seen["y"].requires_grad
-
-
 def test_no_gradient_outside_the_clamp():
     model = Table(100.0)
-    terms = Mixed(paper(DistPU(mixup=0.0, mixed_entropy=0.0)), prior, Memory(torch.zeros(8)))(
+    terms = Mixed(paper(DistPU(mixup=0.0, mixed_entropy=0.0)), Alignment(prior), Memory(torch.zeros(8)))(
         model, batch_of(logits("B")), ZERO
     )
     assert gradient(sum(terms.values()), model.weight) == 0
@@ -152,7 +137,7 @@ def test_the_mixed_pass_comes_before_the_clean_one(monkeypatch):
             order.append("mixed" if x.max() > 50 else "clean")
             return super().forward(x)
 
-    Mixed(paper(DistPU()), prior, Memory(torch.zeros(8)))(Watched(), batch_of(logits("A")), ZERO)
+    Mixed(paper(DistPU()), Alignment(prior), Memory(torch.zeros(8)))(Watched(), batch_of(logits("A")), ZERO)
     assert order == ["mixed", "clean"]
 
 
@@ -176,39 +161,6 @@ def test_the_pseudo_labels_start_as_the_warmed_up_scores(toy, monkeypatch):
     close(started[0], z.sigmoid(), 1e-6)
 
 
-def test_without_alignment_the_base_is_the_naive_loss():
-    z = logits("A")
-    drawn = torch.tensor([1, 1, 1, 0, 0, 0, -1, -1])
-    close(
-        WarmUp(paper(DistPU(alignment=False)), prior, drawn).risk(z, batch_of(z)), 0.7027808260, 1e-10
-    )  # the naive fixture
-
-    many = torch.tensor([0.0] * 40 + [1.0] * 10)
-    label = in_place_of_alignment(many)
-    assert (label == 1).tolist() == (many == 1).tolist()
-    assert int((label == 0).sum()) == 10
-
-
-def test_without_alignment_the_rows_may_be_drawn_from_each_batch(monkeypatch):
-    z = logits("A")
-    drawn = torch.tensor([1.0] * 3 + [0.0, -1, 0, 0, -1])
-    monkeypatch.setattr("distpu.methods.dist_pu.drawn_in_batch", lambda s: drawn)
-    risk = WarmUp(paper(DistPU(alignment=False, base="batch")), prior).risk(z, batch_of(z))
-    close(risk, torch.stack(pn_risks(z, drawn)).sum(), 1e-12)
-
-
-def test_without_alignment_both_stages_take_the_same_rows_for_negatives(toy, monkeypatch):
-    X, labels, _ = toy
-    seen = []
-    init = WarmUp.__init__
-    monkeypatch.setattr(
-        WarmUp, "__init__", lambda self, of, prior, naive: (seen.append(naive), init(self, of, prior, naive))[1]
-    )
-    DistPU(prior=0.4, alignment=False, warm_up_epochs=1, epochs=1, random_state=0).fit(X, labels)
-    assert len(seen) == 2
-    assert torch.equal(*seen)
-
-
 def test_the_ablations_switches():
     batch, passes = batch_of(logits("A")), []
 
@@ -222,5 +174,5 @@ def test_the_ablations_switches():
         (paper(DistPU(mixed_entropy=0.0)), {"lab", "entropy", "mixup", "mixed_entropy"}),
     ):
         passes.clear()
-        assert set(Mixed(of, prior, Memory(torch.full((8,), 0.5)))(Counts(), batch, ZERO)) == names
+        assert set(Mixed(of, Alignment(prior), Memory(torch.full((8,), 0.5)))(Counts(), batch, ZERO)) == names
         assert len(passes) == len(names) // 2  # without Mixup no mixed rows pass the network

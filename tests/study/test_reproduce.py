@@ -54,13 +54,14 @@ settings = { warm_up_entropy = 0.1 }
 method = "dist-pu"
 dataset = "digits"
 variant = "no alignment"
-settings = { alignment = false }
+reading = "naive-once"
 
 [[cells]]
 method = "dist-pu"
 dataset = "digits"
 variant = "no alignment, no Mixup"
-settings = { alignment = false, mixup = 0.0 }
+reading = "naive-once"
+settings = { mixup = 0.0 }
 """
 
 

@@ -34,8 +34,8 @@ TOP = {"title": str, "show": str, "seeds": object, "keeps": list, "cells": list,
 OPTIONS = {"text": str, "notes": dict, "against": str, "axis": str, "axes": list, "panels": list, "every_epoch": bool,
            "prior": object, "vc": object, "delta": object, "n_labelled": list, "n_unlabelled": list}  # fmt: skip
 CELL = {"method": str, "dataset": str, "datasets": list, "settings": dict, "variant": str, "label": str,
-        "prior": object, "published": dict}  # fmt: skip
-OF_A_SET = {"settings": dict, "published": dict}
+        "reading": str, "prior": object, "published": dict}  # fmt: skip
+OF_A_SET = {"settings": dict, "reading": str, "published": dict}
 KINDS = {str: "a text", list: "a list, [...] or [[...]]", dict: "a table", bool: "true or false"}
 HELD_OUT = 10  # one PU row in ten chooses the epoch of keep = "pu"; of Alzheimer the last slices (bench.simulate)
 
@@ -47,6 +47,7 @@ class Cell:
     settings: dict[str, Any]  # other than the method's defaults
     variant: str = ""  # what it is called where it is not the plain method
     label: str = ""  # as the paper writes it
+    reading: str = ""  # of the method's text, where it is not the one that the method follows (variants.py)
     prior: str | float = "true"  # told to the method: a number, "auto", or "true" for the real share
     published: dict[str, list[float]] = field(default_factory=dict)  # metric -> [mean, deviation], in percent
     labelled: int | None = None  # how many positives keep their label; None: as many as the data set says
@@ -61,12 +62,16 @@ class Cell:
     @cached_property
     def key(self) -> str:
         """Hash of method, settings with the defaults of today, data set and protocol; nothing else."""
-        settings = resolved(make(self.method, {"prior": 0.4, **self.settings}))
+        settings = resolved(self.make())
         labelled = datasets.info(self.dataset).labelled if self.labelled is None else self.labelled
         protocol = {"labelled": labelled, "scenario": self.scenario, "prior": self.prior, "folds": self.folds,
                     "held_out": self.held_out}  # fmt: skip
-        told = [self.method, _as_one(settings), self.dataset, _as_one(protocol)]
+        told = ["/".join(filter(None, (self.method, self.reading))), _as_one(settings), self.dataset, _as_one(protocol)]
         return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:12]
+
+    def make(self) -> Any:
+        """Its estimator; a reading or a setting that the method does not know is an error."""
+        return make(self.method, {"prior": 0.4, **self.settings}, self.reading)
 
     @cached_property
     def choosing(self) -> Cell:
@@ -181,7 +186,14 @@ def _experiment(name: str, table: dict[str, Any]) -> Experiment:
             published = entry.get(dataset, {}).get("published", entry.get("published", {}))
             label = str(entry.get("label", entry["method"]))
             base = Cell(
-                entry["method"], dataset, own, entry.get("variant", ""), label, entry.get("prior", "true"), published
+                entry["method"],
+                dataset,
+                own,
+                entry.get("variant", ""),
+                label,
+                entry.get(dataset, {}).get("reading", entry.get("reading", "")),
+                entry.get("prior", "true"),
+                published,
             )
             cells += _varied(base, table.get("vary", {}))
     _check_keys("settings", table.get("settings", {}), {cell.dataset: dict for cell in cells})
@@ -305,7 +317,7 @@ def counted(n: int, what: str) -> str:
 
 def keeps(cell: Cell) -> str:
     """Which epoch the method itself ends with."""
-    return getattr(make(cell.method, {"prior": 0.4, **cell.settings}), "keeps", "last")
+    return getattr(cell.make(), "keeps", "last")
 
 
 # ------------------------------------------------------------------- the lines

@@ -133,6 +133,7 @@ def _run(task: Task, progress: str | bool = False) -> Result | str:
                 folds_of=cell.folds,
                 seed=task.seed,
                 settings=cell.settings,
+                reading=cell.reading or None,
                 every_epoch=task.every_epoch,
             )
         return simulate(
@@ -144,6 +145,7 @@ def _run(task: Task, progress: str | bool = False) -> Result | str:
             prior=cell.prior,
             seed=task.seed,
             settings={"progress": progress, **cell.settings},
+            reading=cell.reading or None,
             every_epoch=task.every_epoch,
             held_out=cell.held_out,
         )

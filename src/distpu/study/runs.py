@@ -21,6 +21,7 @@ from ..params import near, paper_value
 from ..train.data import fits
 from ..train.device import as_tensor
 from ..train.scoring import logits
+from .variants import READINGS
 
 NUMBERS = (*metrics.METRICS, "pu_accuracy", "pu_auc")
 # in JSON: what a reader looks for first, then the metrics, then the rest
@@ -112,9 +113,15 @@ def settings_for(method: str, dataset: str, rows: int, preset: str = "auto") -> 
     return presets[preset]
 
 
-def make(method: str, settings: dict[str, Any]) -> Any:
+def make(method: str, settings: dict[str, Any], reading: str | None = None) -> Any:
     """A classifier by name, its settings checked; with the nearest name where method or setting is not known."""
     cls = method_class(method)
+    if reading:
+        readings = READINGS.get(method, {})
+        if reading not in readings:
+            names = ", ".join(readings) or "it has none"
+            raise ValueError(f"{method} has no reading {reading!r}{near(reading, readings)} ({names})")
+        cls = readings[reading]
     known = [f.name for f in fields(cls)]
     for name in settings:
         if name not in known:
@@ -140,6 +147,7 @@ def simulate(
     prior: str | float = "true",
     seed: int = 0,
     settings: dict[str, Any] | None = None,
+    reading: str | None = None,
     every_epoch: bool = False,
     held_out: int = 0,
 ) -> Result:
@@ -155,7 +163,7 @@ def simulate(
     index, s = draw_pu(data.y, data.labelled if labelled is None else labelled, scenario, seed)
     true_prior = float(data.y[index][s == 0].mean())
     share = true_prior if prior == "true" else prior
-    classifier = make(method, {"prior": share, "random_state": seed, **(settings or {})})
+    classifier = make(method, {"prior": share, "random_state": seed, **(settings or {})}, reading)
     x, y, held = data.x[index], data.y[index], None
     which: int | str = "apart" if held_out and data.apart is not None else held_out
     if held_out:
@@ -174,6 +182,7 @@ def simulate(
     kept, oracle = _tested(classifier, method, data)
     result = Result(
         method=method,
+        reading=reading,
         dataset=data.name,
         seed=seed,
         keep=kept.keep,
@@ -205,6 +214,7 @@ def judge(
     folds_of: int | str,
     seed: int,
     settings: dict[str, Any],
+    reading: str | None = None,
     every_epoch: bool = False,
 ) -> Result:
     """PU accuracy and PU AUC of settings, on held-out PU rows: each once, over folds; or those that lie 'apart'.
@@ -220,7 +230,7 @@ def judge(
     parts = held_out_rows(data, index, s, folds_of, seed)
     start = time.perf_counter()
     for out in parts:
-        classifier = make(method, {"prior": prior, "random_state": seed, "progress": False, **settings})
+        classifier = make(method, {"prior": prior, "random_state": seed, "progress": False, **settings}, reading)
         held = x[out], s[out]
         watch = EveryEpoch(held=held, prior=prior)
         if every_epoch:
@@ -235,6 +245,7 @@ def judge(
     by_epoch = {name: _by_epoch(histories, name) for name in ("pu_accuracy", "pu_auc")} if every_epoch else None
     return Result(
         method=method,
+        reading=reading,
         dataset=data.name,
         seed=seed,
         keep="last",

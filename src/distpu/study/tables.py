@@ -144,7 +144,8 @@ def found_by_search(experiment: Experiment, lines: list[Line], dataset: str) -> 
     for cell in experiment.cells:
         found = figure(lines, cell, "pu_accuracy")
         if cell.dataset == dataset and found:
-            told = ", ".join(f"{key}={value}" for key, value in cell.settings.items()) or "the defaults"
+            reading = {"reading": cell.reading} if cell.reading else {}
+            told = ", ".join(f"{key}={value}" for key, value in (cell.settings | reading).items()) or "the defaults"
             rows.append((cell.method, -found.mean, [cell.method, cell.variant or "-", str(found),
                         str(figure(lines, cell, "pu_auc")), str(len(found.values)), told]))  # fmt: skip
     return [row for *_, row in sorted(rows, key=lambda row: row[:2])]
