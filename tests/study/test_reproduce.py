@@ -1,6 +1,5 @@
 """Experiments as a whole: TOML in, missing runs made, tables and pages out."""
 
-import runpy
 import shutil
 import subprocess
 import sys
@@ -16,53 +15,8 @@ from distpu.study import experiment as experiments
 from distpu.study import reproduce
 from distpu.study.ledger import Ledger
 from distpu.study.pool import Pool
-from distpu.train.run import Run
-from study.tiny import REPOSITORY, SEARCH, TINY, known, lines_in, run
+from study.tiny import SEARCH, TINY, known, lines_in, run
 from terminal import distpu
-
-MIXUPS = """
-title = "Weights with Mixup"
-seeds = [100]
-
-[settings.digits]
-warm_up_epochs = 2
-epochs = 2
-
-[[cells]]
-method = "dist-pu"
-dataset = "digits"
-
-[[cells]]
-method = "dist-pu"
-dataset = "digits"
-variant = "alpha 1"
-settings = { alpha = 1.0 }
-
-[[cells]]
-method = "dist-pu"
-dataset = "digits"
-variant = "the warm-up alone"
-settings = { epochs = 0 }
-
-[[cells]]
-method = "dist-pu"
-dataset = "digits"
-variant = "mu 0.1 in the warm-up"
-settings = { warm_up_entropy = 0.1 }
-
-[[cells]]
-method = "dist-pu"
-dataset = "digits"
-variant = "no alignment"
-reading = "naive-once"
-
-[[cells]]
-method = "dist-pu"
-dataset = "digits"
-variant = "no alignment, no Mixup"
-reading = "naive-once"
-settings = { mixup = 0.0 }
-"""
 
 
 def test_every_run_and_kept_epoch_has_a_line(made):
@@ -278,29 +232,6 @@ def test_a_search_looks_at_no_test_row(tmp_path, monkeypatch):
     assert head.split("  ")[-1].strip() == "variant"  # last, for it may be long and wraps there
     assert "no true label is looked at" in (tmp_path / "results/tiny-search/README.md").read_text()
     assert "nothing to make" in run(tmp_path, str(tmp_path / "tiny-search.toml")).output
-
-
-@pytest.mark.parametrize("kind, folds", [('show = "search"\nevery_epoch = true', 2), ('show = "ablation"', 1)])
-def test_a_warm_up_that_variants_share_gives_the_same_bits(tmp_path, monkeypatch, kind, folds):
-    """tools/shared_warm_up.py, with which a search on Alzheimer and most of the ablation were made."""
-    (tmp_path / "mixups.toml").write_text(kind + MIXUPS)
-    run(tmp_path / "plain", str(tmp_path / "mixups.toml"))
-    stages, train = [], Run.epochs
-
-    def noted(self, stage, *rest):
-        stages.append(stage)
-        return train(self, stage, *rest)
-
-    monkeypatch.setattr(Run, "epochs", noted)
-    tool = runpy.run_path(str(REPOSITORY.parent / "tools/shared_warm_up.py"))
-    monkeypatch.setattr(Run, "epochs", tool["epochs"])
-    run(tmp_path / "shared", str(tmp_path / "mixups.toml"))
-    assert stages.count("warm-up") == 3 * folds  # the first three variants share one, the last two, and one has its own
-    assert stages.count("mixup") == 6 * folds
-    plain, shared = (lines_in(tmp_path / place, "mixups") for place in ("plain", "shared"))
-    for line in (*plain, *shared):
-        del line["seconds"]
-    assert plain == shared
 
 
 def test_a_search_keeps_every_epoch_where_it_is_asked_to(tmp_path):

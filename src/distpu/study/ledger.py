@@ -27,6 +27,7 @@ class Line(Outcome):
     key: str  # of its cell
     experiment: str | None = None  # that the run was made for; any other may use it
     variant: str | None = None  # the cell's name in that experiment
+    shared_warm_up: bool | None = None  # it took over the warm-up of another run; its seconds leave the warm-up out
     predicted_prior: list[float] | None = None  # share of unlabelled rows called positive, epoch by epoch
     wrong: list[int] | None = None  # how many wrongly predicted training rows have which score, in 20 bins
     training_rows: int | None = None  # unlabelled
