@@ -6,7 +6,7 @@ import pytest
 
 from distpu.metrics import METRICS
 from distpu.study import experiment as experiments
-from study.tiny import NAIVE, REPOSITORY, SEARCH, TINY
+from study.tiny import NAIVE, SEARCH, TINY
 
 
 def test_a_part_can_be_asked_for(made):
@@ -34,21 +34,21 @@ def test_folds_are_refused_outside_a_search(tmp_path):
 
 
 def test_the_experiments_of_the_paper_are_whole():
-    table = experiments.read(str(REPOSITORY / "table-2.toml"))
+    table = experiments.read("table-2")
     assert len(table.cells) == 33
     assert all(set(cell.published) == set(METRICS) for cell in table.cells)
     cell = next(cell for cell in table.cells if cell.names == ("alzheimer", "vpu", ""))
     assert cell.published["recall"] == [76.68, 3.60]
     assert cell.settings["batch_size"] == 128
-    assert len(experiments.read(str(REPOSITORY / "table-3.toml")).cells) == 8
-    assert len(experiments.read(str(REPOSITORY / "figure-6.toml")).cells) == 9
+    assert len(experiments.read("table-3").cells) == 8
+    assert len(experiments.read("figure-6").cells) == 9
 
 
 def test_a_grid_sets_what_it_names():
-    cells = experiments.read(str(REPOSITORY / "figure-4.toml")).cells
+    cells = experiments.read("figure-4").cells
     assert [cell.variant for cell in cells][:3] == ["entropy=0", "entropy=0.004", "entropy=0.02"]
     assert cells[1].settings["warm_up_entropy"] == cells[1].settings["entropy"] == 0.004
-    priors = experiments.read(str(REPOSITORY / "prior-sensitivity.toml")).cells
+    priors = experiments.read("prior-sensitivity").cells
     assert priors[0].prior == 0.2
     assert "prior" not in priors[0].settings
 

@@ -8,7 +8,8 @@ import pytest
 from distpu.study import experiment as experiments
 from distpu.study import figures, reproduce
 from distpu.study.ledger import Ledger
-from study.tiny import REPOSITORY, TINY, line
+from distpu.study.places import Results
+from study.tiny import TINY, line
 
 
 @pytest.mark.parametrize(
@@ -16,17 +17,17 @@ from study.tiny import REPOSITORY, TINY, line
     ["figure-1", "figure-3", "figure-4", "figure-5", "figure-6", "prior-sensitivity", "prior-fashion-mnist", "bound"],
 )
 def test_every_figure_can_be_drawn(name, tmp_path):
-    experiment = experiments.read(str(REPOSITORY / f"{name}.toml"))
+    experiment = experiments.read(name)
     extra = {
         "prior-curves": {"predicted_prior": [0.5, 0.4, 0.3]},
         "wrong-scores": {"wrong": [3] * 20, "training_rows": 90},
     }
     lines = [line(cell, seed, **extra.get(experiment.show, {})) for cell in experiment.cells for seed in (0, 1)]
-    Ledger(tmp_path, name).keep(lines)
-    reproduce.write(experiment, tmp_path)
+    Ledger(tmp_path, experiment.place).keep(lines)
+    reproduce.write(experiment, Results(tmp_path))
     for kind, start in (("png", b"\x89PNG"), ("svg", b"<?xml")):
-        assert (tmp_path / name / f"figure.{kind}").read_bytes().startswith(start)
-    assert "![figure.png](figure.png)" in (tmp_path / name / "README.md").read_text()
+        assert (tmp_path / experiment.place / f"figure.{kind}").read_bytes().startswith(start)
+    assert "![figure.png](figure.png)" in (tmp_path / experiment.place / "README.md").read_text()
 
 
 def test_a_setting_that_is_a_word_can_vary(tmp_path):
@@ -40,7 +41,7 @@ def test_a_setting_that_is_a_word_can_vary(tmp_path):
 
 
 def test_figures_without_lines_are_not_drawn(tmp_path):
-    assert figures.draw(experiments.read(str(REPOSITORY / "figure-1.toml")), [], tmp_path) == []
+    assert figures.draw(experiments.read("figure-1"), [], tmp_path) == []
 
 
 def test_the_bound_of_the_proposition():

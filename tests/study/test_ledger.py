@@ -135,7 +135,7 @@ def test_every_committed_run_of_an_experiment_is_found():
     """Lines that were made before there were keys got theirs once; none may be lost since."""
     for name, runs in (("table-2", 440), ("table-3", 40), ("ablation-readings", 28), ("extra", 84), ("figure-1", 15)):
         experiment = experiments.read(name)
-        assert len(known(experiment, REPOSITORY.parent / "results")) == runs, name
+        assert len(known(experiment, REPOSITORY / "results")) == runs, name
 
 
 # ---------------------------------------------------------------- the folders

@@ -14,6 +14,7 @@ from distpu.metrics import METRICS
 from distpu.study import experiment as experiments
 from distpu.study import reproduce
 from distpu.study.ledger import Ledger
+from distpu.study.places import Results
 from distpu.study.pool import Pool
 from study.tiny import SEARCH, TINY, known, lines_in, run
 from terminal import distpu
@@ -107,7 +108,7 @@ def test_runs_that_another_command_makes_are_no_failures_once_they_are_there(mad
             yield task, "is being trained by another process"
 
     monkeypatch.setattr(Pool, "run", busy)
-    lines, failed = reproduce.reproduce(experiment, experiment, 1, None, tmp_path, tmp_path / "runs")
+    lines, failed = reproduce.reproduce(experiment, experiment, 1, None, Results(tmp_path), tmp_path / "runs")
     assert {line.method for line in lines} == {"naive"}
     assert len(failed) == 4
     assert all("nnpu" in text and "another process" in text for text in failed)
@@ -191,7 +192,7 @@ def test_failures_of_like_names_are_all_told(tmp_path, monkeypatch):
     (tmp_path / "two.toml").write_text(f'title = "two"\nshow = "comparison"\nseeds = 1\n{cells}')
     experiment = experiments.read(str(tmp_path / "two.toml"))
     monkeypatch.setattr(Pool, "run", lambda self, tasks: ((task, "broken") for task in tasks))
-    _, failed = reproduce.reproduce(experiment, experiment, 1, None, tmp_path, tmp_path / "runs")
+    _, failed = reproduce.reproduce(experiment, experiment, 1, None, Results(tmp_path), tmp_path / "runs")
     assert len(failed) == 2
 
 

@@ -9,7 +9,7 @@ from distpu.cli import app
 from distpu.metrics import METRICS
 from distpu.study.ledger import Ledger, Line
 
-REPOSITORY = Path(__file__).parents[2] / "experiments"
+REPOSITORY = Path(__file__).parents[2]
 TINY = """
 title = "A tiny comparison"
 show = "comparison"
@@ -70,4 +70,4 @@ def line(cell, seed=0, **more):
 
 def known(experiment, results):
     """The lines that an experiment finds."""
-    return Ledger(results, experiment.name).find(experiment.asks)
+    return Ledger(results, experiment.place).find(experiment.asks)

@@ -32,7 +32,9 @@ def reproduce(
         bool, typer.Option("--fresh", help="Make the runs again and print them beside the kept ones, which stay.")
     ] = False,
     show: Annotated[bool, typer.Option("--show", help="Make no run: tables and figures of what is there.")] = False,
-    results: Annotated[Path, typer.Option(metavar="DIR", help="Where results are kept.")] = Path("results"),
+    results: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Where results are kept; else ./results, or the clone's.")
+    ] = None,
     runs: Annotated[Path, typer.Option(metavar="DIR", help="Where run folders go.")] = Path("runs/reproduce"),
     data_root: DataRoot = None,
 ) -> None:
@@ -45,20 +47,24 @@ def reproduce(
         distpu reproduce table-2 --only dist-pu:fashion-mnist --seeds 1 --fresh
     """
     from ..study import experiment as experiments
+    from ..study import places
     from ..study import reproduce as made
-    from ..study.ledger import Ledger
 
+    kept = places.results(results)
     if fresh and show:
         raise ValueError("--fresh makes runs and --show makes none; give one of them")
     if name is None:
-        print_table(["name", "runs done", "what it is"], made.overview(results))
-        print("\nmake what is missing, and write its table or figure:  distpu reproduce NAME")
+        for group, rows in made.overview(kept).items():
+            print(f"{group}/" if group else "")
+            print_table(["name", "runs done", "what it is"], rows)
+            print()
+        print("make what is missing, and write its table or figure:  distpu reproduce NAME")
         return
     whole = experiments.read(name)
-    part, place = whole.chosen(only, seeds), results
+    part, place = whole.chosen(only, seeds), kept.root
     failed: list[str] = []
     if show:
-        _print_experiment(part, made.write(whole, results))
+        _print_experiment(part, made.write(whole, kept))
     elif fresh:
         again = runs / "fresh" / f"{whole.name}-{zlib.crc32(repr((only, seeds)).encode()):08x}"
         unfinished = again / "unfinished"  # a command that was stopped goes on
@@ -67,22 +73,21 @@ def reproduce(
         again.mkdir(parents=True, exist_ok=True)
         unfinished.touch()
         place = again / "results"
-        lines, failed = made.reproduce(whole, part, jobs, data_root, place, again)
+        lines, failed = made.reproduce(whole, part, jobs, data_root, places.Results(place), again)
         unfinished.unlink()
         _print_experiment(part, lines, "made now")
-        kept = Ledger(results, part.name).find(part.asks)
-        if kept:
-            _print_experiment(part, kept, f"kept in {results / part.name}")
+        before = kept.ledger(part.place).find(part.asks)
+        if before:
+            _print_experiment(part, before, f"kept in {kept.root / part.place}")
     else:
-        lines, failed = made.reproduce(whole, part, jobs, data_root, results, runs, partial(_print_so_far, part))
+        lines, failed = made.reproduce(whole, part, jobs, data_root, kept, runs, partial(_print_so_far, part))
         _print_experiment(part, lines)
-    print(f"\ntables, figures and all metrics: {place / part.name}/README.md")
+    print(f"\ntables, figures and all metrics: {place / part.place}/README.md")
     if failed:
         raise ValueError(f"not all runs could be made: {'; '.join(failed)}")
 
 
 def _print_so_far(part: Experiment, lines: list[Line]) -> None:
-
     if any(map(part.asks, lines)):
         _print_experiment(part, lines, "so far")
         print(flush=True)

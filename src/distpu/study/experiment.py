@@ -19,6 +19,7 @@ from typing import Any
 from .. import datasets
 from ..metrics import METRICS
 from ..params import near
+from . import places
 from .ledger import Line
 from .runs import SAID_ELSEWHERE, make, resolved, trains_network
 
@@ -94,6 +95,12 @@ class Experiment:
     cells: list[Cell]
     options: dict[str, Any]  # of the figure
     told: str = ""  # the name or the path that it was asked for by
+    folder: str = ""  # of experiments/ and results/ that it is in: "paper", ...
+
+    @property
+    def place(self) -> str:
+        """Its results below the folder of all results."""
+        return f"{self.folder}/{self.name}" if self.folder not in ("", ".") else self.name
 
     def chosen(self, only: str | None, seeds: int | None) -> Experiment:
         """The part that --only and --seeds name: METHOD, DATASET, or METHOD:DATASET, separated by commas."""
@@ -134,22 +141,19 @@ def _names(cell: Cell) -> list[str]:
 # --------------------------------------------------------------------- reading
 
 
-def folder_of_experiments() -> Path:
-    """experiments/ here, or beside the sources."""
-    for place in (Path("experiments"), Path(__file__).parents[3] / "experiments"):
-        if place.is_dir():
-            return place
-    raise FileNotFoundError("there is no folder 'experiments' here; run this in a clone of distpu, or name a TOML file")
+def files() -> dict[str, Path]:
+    """The TOML file of every experiment, by name, folder by folder."""
+    return {path.stem: path for path in sorted(places.experiments().glob("**/*.toml"))}
 
 
 def names() -> list[str]:
-    return sorted(path.stem for path in folder_of_experiments().glob("*.toml"))
+    return list(files())
 
 
 def read(name: str) -> Experiment:
     """By name, or a TOML file of the user's own."""
-    path = Path(name) if name.endswith(".toml") else folder_of_experiments() / f"{name}.toml"
-    if not path.exists():
+    path = Path(name) if name.endswith(".toml") else files().get(name)
+    if path is None or not path.exists():
         if name.endswith(".toml"):
             raise ValueError(
                 f"there is no file {name}; name a TOML file, or an experiment (distpu reproduce lists them)"
@@ -163,9 +167,16 @@ def read(name: str) -> Experiment:
     except tomllib.TOMLDecodeError as error:
         raise ValueError(f"{path} is not valid TOML: {error}") from None
     try:
-        return replace(_experiment(path.stem, table), told=name)
+        return replace(_experiment(path.stem, table), told=name, folder=_folder(path))
     except KeyError as error:
         raise ValueError(f"{path} has no {error} where one is needed (docs/reproduce.md)") from None
+
+
+def _folder(path: Path) -> str:
+    """Where the results go below the folder of all results: as the file lies below that of all experiments."""
+    own = files().get(path.stem)
+    same = own is not None and own.resolve() == path.resolve()
+    return own.parent.relative_to(places.experiments()).as_posix() if own is not None and same else ""
 
 
 def _experiment(name: str, table: dict[str, Any]) -> Experiment:

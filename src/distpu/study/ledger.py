@@ -59,7 +59,9 @@ class Ledger:
     def find(self, asked: Callable[[Line], bool]) -> list[Line]:
         """The lines that are asked for. Of two for one run and kept epoch the folder's own counts."""
         others = [path for root in self._roots() for depth in ("*", "*/*") for path in root.glob(f"{depth}/{RUNS}")]
-        paths = [*sorted(path for path in others if self.folder not in path.parents), *self._own()]
+        package = [path for path in others if self.also and path == self.also / self.name / RUNS]
+        others = sorted(path for path in others if self.folder not in path.parents)
+        paths = [*others, *package, *self._own()]
         return merged(line for path in paths for line in self._lines(path) if asked(line))
 
     def keep(self, lines: Iterable[Line]) -> None:
@@ -78,9 +80,7 @@ class Ledger:
 
     def _own(self) -> list[Path]:
         """The files of this folder; what counts more comes later: runs.jsonl, then what was copied in."""
-        package = [self.also / self.name / RUNS] if self.also else []
-        own = sorted(self.folder.glob("**/*.jsonl"), key=lambda path: (path != self.folder / RUNS, str(path)))
-        return [path for path in (*package, *own) if path.is_file()]
+        return sorted(self.folder.glob("**/*.jsonl"), key=lambda path: (path != self.folder / RUNS, str(path)))
 
     def _lines(self, path: Path) -> list[Line]:
         return lines_of(path, self._read(path))

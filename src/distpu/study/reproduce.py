@@ -21,7 +21,8 @@ from ..progress import watched
 from . import experiment as experiments
 from . import figures, pool, tables
 from .experiment import Cell, Experiment, counted, keeps
-from .ledger import Ledger, Line, read_rows
+from .ledger import Line, read_rows
+from .places import Results
 from .pool import Pool, Task
 from .runs import Result, trains_network
 from .tables import DATASETS, beside_published, by_keep, few_seeds, search_markdown, table_markdown
@@ -34,7 +35,7 @@ def reproduce(
     part: Experiment,
     jobs: int | None,
     root: Path | None,
-    results: Path,
+    results: Results,
     runs: Path,
     so_far: Callable[[list[Line]], None] = lambda _: None,
 ) -> tuple[list[Line], list[str]]:
@@ -42,7 +43,7 @@ def reproduce(
 
     so_far is told the lines there are before the first run is made: the rest may take hours.
     """
-    ledger = Ledger(results, whole.name)
+    ledger = results.ledger(whole.place)
     lines = ledger.find(whole.asks)
     todo = missing(part, lines)
     if not todo:
@@ -119,9 +120,9 @@ def _words(seconds: float) -> str:
     return f"about {seconds / 60:.0f} min" if seconds < 5400 else f"about {seconds / 3600:.1f} h"
 
 
-def write(experiment: Experiment, results: Path) -> list[Line]:
+def write(experiment: Experiment, results: Results) -> list[Line]:
     """The results folder: the lines, also those that were copied in, and all that is made from them."""
-    ledger = Ledger(results, experiment.name)
+    ledger = results.ledger(experiment.place)
     ledger.keep([])
     lines, folder = ledger.find(experiment.asks), ledger.folder
     drawn = figures.draw(experiment, lines, folder)
@@ -129,20 +130,22 @@ def write(experiment: Experiment, results: Path) -> list[Line]:
         atomic.write(folder / "table.md", tables.table_markdown(experiment, lines).encode())
         atomic.write(folder / "table.csv", tables.table_csv(experiment, lines).encode())
         atomic.write(folder / "table.tex", tables.table_latex(experiment, lines).encode())
-    atomic.write(folder / "README.md", page(experiment, lines, drawn).encode())
+    atomic.write(folder / "README.md", page(experiment, lines, drawn, results.notes(experiment.place)).encode())
     return lines
 
 
-def overview(results: Path) -> list[tuple[str, str, str]]:
-    """(name, how much is done, title) of every experiment."""
-    rows, read = [], cache(read_rows)  # every experiment looks into every folder
+def overview(results: Results) -> dict[str, list[tuple[str, str, str]]]:
+    """(name, how much is done, title) of every experiment, by the folder it is in."""
+    groups: dict[str, list[tuple[str, str, str]]] = {}
+    read = cache(read_rows)  # every experiment looks into every folder
     for name in experiments.names():
         experiment = experiments.read(name)
-        lines = Ledger(results, name, read=read).find(experiment.asks)
+        lines = results.ledger(experiment.place, read).find(experiment.asks)
         asked = len(wanted(experiment))
         done = asked - len(missing(experiment, lines))
-        rows.append((name, f"{done} of {asked}" if asked else "-", experiment.title))
-    return rows
+        row = (name, f"{done} of {asked}" if asked else "-", experiment.title)
+        groups.setdefault(experiment.folder, []).append(row)
+    return groups
 
 
 @dataclass(frozen=True)
@@ -223,12 +226,15 @@ def machines(lines: list[Line]) -> str:
     )
 
 
-def page(experiment: Experiment, lines: list[Line], figures: list[str]) -> str:
-    """README.md of a results folder."""
+def page(experiment: Experiment, lines: list[Line], figures: list[str], notes: str = "") -> str:
+    """README.md of a results folder. It has what notes.md says: below the title, and from "## Notes" on at the end."""
+    told, end, last = notes.partition("## Notes\n")
+    told = told or experiment.options.get("text", "")
+    remarks = [(end + last).strip(), ""] if end else _notes(experiment)
     command = f"distpu reproduce {experiment.told or experiment.name}"
     text = [f"# {experiment.title}", ""]
-    if experiment.options.get("text"):
-        text += [experiment.options["text"].strip(), ""]
+    if told.strip():
+        text += [told.strip(), ""]
     text += [f"`{command}` makes what is missing and writes this page.", ""]
     left = missing(experiment, lines)
     if experiment.cells:
@@ -246,13 +252,13 @@ def page(experiment: Experiment, lines: list[Line], figures: list[str]) -> str:
         return "\n".join(text)
     if experiment.show == "search":
         return "\n".join([*text, "On held-out PU rows, in percent; no true label is looked at.", "",
-                          search_markdown(experiment, lines), *_notes(experiment)])  # fmt: skip
-    notes = "Test metrics in percent, mean ± deviation. Best in bold, second best in italics."
+                          search_markdown(experiment, lines), *remarks])  # fmt: skip
+    about = "Test metrics in percent, mean ± deviation. Best in bold, second best in italics."
     if experiment.options.get("against"):
-        notes += f" ✓ (✗): {experiment.options['against']} is significantly better (worse), paired t-test, 95 %."
+        about += f" ✓ (✗): {experiment.options['against']} is significantly better (worse), paired t-test, 95 %."
     if few := few_seeds(experiment, lines):
-        notes += f" {few}."
-    text += ["## Ours, last epoch", "", notes, "", table_markdown(experiment, lines)]
+        about += f" {few}."
+    text += ["## Ours, last epoch", "", about, "", table_markdown(experiment, lines)]
     paper = "The paper's values, in brackets ours less them; † where more than two standard errors lie between them."
     epoch = (
         "Accuracy. What other choices of the epoch would have given, each epoch judged by z >= 0; the last one is "
@@ -265,7 +271,7 @@ def page(experiment: Experiment, lines: list[Line], figures: list[str]) -> str:
             for dataset, table in parts:
                 if table and any(line.dataset == dataset for line in lines):
                     text += [f"### {DATASETS.get(dataset, dataset)}", "", table]
-    text += _notes(experiment)
+    text += remarks
     return "\n".join(text)
 
 
