@@ -194,7 +194,7 @@ def test_a_run_serves_every_experiment_that_wants_it(made, tmp_path):
 
 
 def test_of_two_lines_for_one_run_the_folders_own_counts(tmp_path):
-    tiny = dataclasses.replace(experiments.read("table-2"), name="m", cells=[NNPU])
+    tiny = dataclasses.replace(experiments.read("table-2"), name="m", folder="", cells=[NNPU])
     for name, seconds in (("a", 1.0), ("m", 2.0), ("z", 3.0)):
         Ledger(tmp_path, name).keep([line(NNPU, seconds=seconds)])
     assert [found.seconds for found in known(tiny, tmp_path)] == [2.0]
