@@ -18,6 +18,7 @@ from ..inputs import read_labels
 from ..methods import method_class
 from ..methods._network import SMALL, NetworkMethod
 from ..params import near, paper_value
+from ..prior import estimate_prior
 from ..train.data import fits
 from ..train.device import as_tensor
 from ..train.scoring import logits
@@ -169,7 +170,10 @@ def simulate(
     if held_out:
         out = held_out_rows(data, index, s, which, seed)[0]
         held, x, y, s = (x[out], s[out]), x[~out], y[~out], s[~out]
-    watch = EveryEpoch((data.x_test, data.y_test), held, share)
+    judged_by = None if share == "auto" else float(share)
+    if held_out and share == "auto" and not classifier._uses_prior():  # PU accuracy needs a prior all the same
+        judged_by = estimate_prior(_rows_for("elkan-noto", x), s)
+    watch = EveryEpoch((data.x_test, data.y_test), held, judged_by)
     if (every_epoch or held_out) and trains_network(method):
         classifier._observe = watch
     start, before = time.perf_counter(), run.seconds()
@@ -294,19 +298,22 @@ def _plain(value: Any) -> Any:
 
 
 class EveryEpoch:
-    """Figures of an epoch's network, for the log: test metrics, PU metrics on held-out PU rows, or both."""
+    """Figures of an epoch's network, for the log: test metrics, PU metrics on held-out PU rows, or both.
+
+    prior  that PU accuracy needs; None: the one that the estimator was given or has estimated
+    """
 
     def __init__(
         self,
         test: tuple[np.ndarray, np.ndarray] | None = None,
         held: tuple[np.ndarray, np.ndarray] | None = None,
-        prior: Any = None,
+        prior: float | None = None,
     ):
         self.sets = {name: (as_tensor(rows[0]), rows[1]) for name, rows in (("test", test), ("held", held)) if rows}
         self.prior = prior
         self.seconds = 0.0  # spent here: no part of the training
 
-    def __call__(self, net: Any) -> dict[str, float]:
+    def __call__(self, net: Any, prior: float) -> dict[str, float]:
         start = time.perf_counter()
         device = next(net.parameters()).device
         figures: dict[str, float] = {}
@@ -318,7 +325,7 @@ class EveryEpoch:
             if name == "test":
                 figures |= {f"test_{metric}": value for metric, value in metrics.evaluate(label, z).items()}
             else:
-                figures["pu_accuracy"] = metrics.pu_accuracy(label, z, float(self.prior))
+                figures["pu_accuracy"] = metrics.pu_accuracy(label, z, prior if self.prior is None else self.prior)
                 figures["pu_auc"] = metrics.pu_auc(label, z)
         self.seconds += time.perf_counter() - start
         return figures

@@ -22,7 +22,7 @@ from .loop import Epoch, Objective, Recipe
 from .scoring import logits
 
 Report = Callable[[str, Epoch], None]  # told of every epoch, for a progress bar
-Observe = Callable[[nn.Module], dict[str, float]]  # figures of a network, for the log: they change nothing
+Observe = Callable[[nn.Module, float], dict[str, float]]  # network, prior -> figures for the log; they change nothing
 
 
 class Run:
@@ -106,7 +106,7 @@ class Run:
 
     def _observed(self, net: nn.Module) -> dict[str, float]:
         start = time.monotonic()
-        figures = self._observe(net) if self._observe else {}
+        figures = self._observe(net, self.data.prior) if self._observe else {}
         self._start += time.monotonic() - start  # no part of the training
         return figures
 
