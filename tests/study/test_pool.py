@@ -10,10 +10,22 @@ import time
 
 import pytest
 
+from distpu import datasets
 from distpu.files.lock import lock
+from distpu.study import pool
 from distpu.study.experiment import Cell
 from distpu.study.pool import Pool, Task
 from study.tiny import TINY
+
+
+def waited_for(folder, pattern, process=None, seconds=60):
+    """The files of a pattern, as soon as there is one; fails when the process ends before or the time is over."""
+    end = time.monotonic() + seconds
+    while not (found := list(folder.glob(pattern))):
+        assert process is None or process.poll() is None, "it ended without writing"
+        assert time.monotonic() < end, f"no {pattern} after {seconds} s"
+        time.sleep(0.1)
+    return found
 
 
 @pytest.mark.parametrize("how", ["kill", "terminate"])
@@ -22,9 +34,7 @@ def test_a_command_that_is_killed_takes_its_workers_with_it(how, tmp_path):
     where = ["--results", str(tmp_path / "results"), "--runs", str(tmp_path / "runs"), "--jobs", "2"]
     command = [sys.executable, "-m", "distpu", "reproduce", str(tmp_path / "tiny.toml"), *where]
     first = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    while not (logs := list(tmp_path.glob("runs/tiny/digits-naive-seed*/metrics.jsonl"))):
-        assert first.poll() is None
-        time.sleep(0.1)
+    logs = waited_for(tmp_path, "runs/tiny/digits-naive-seed*/metrics.jsonl", first)
     getattr(first, how)()
     first.communicate(timeout=60)  # returns when no worker holds stderr any more
     for folder in {log.parent for log in logs}:
@@ -37,9 +47,7 @@ def test_ctrl_c_ends_what_runs_and_starts_nothing_more(tmp_path):
     where = ["--results", str(tmp_path / "results"), "--runs", str(tmp_path / "runs"), "--jobs", "2"]
     command = [sys.executable, "-m", "distpu", "reproduce", str(tmp_path / "tiny.toml"), *where, "--only", "naive,nnpu"]
     first = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
-    while not list(tmp_path.glob("runs/tiny/digits-naive-seed*/metrics.jsonl")):
-        assert first.poll() is None
-        time.sleep(0.1)
+    waited_for(tmp_path, "runs/tiny/digits-naive-seed*/metrics.jsonl", first)
     os.killpg(first.pid, signal.SIGINT)  # as a terminal does: the command and its workers
     _, err = first.communicate(timeout=60)
     assert first.returncode == 130
@@ -61,8 +69,7 @@ def test_a_worker_that_is_killed_is_a_run_that_failed(tmp_path):
 
 
 def _kill_the_children(folder):
-    while not list(folder.glob("*/metrics.jsonl")):
-        time.sleep(0.1)
+    waited_for(folder, "*/metrics.jsonl")
     for child in multiprocessing.active_children():
         child.kill()
 
@@ -80,3 +87,17 @@ def test_whoever_stops_reading_ends_the_workers_and_nobody_else(tmp_path):
     assert multiprocessing.active_children() == [other]
     other.kill()
     other.join()
+
+
+def test_one_job_loads_each_data_set_once(tmp_path, monkeypatch):
+    """Runs of a table alternate between its data sets."""
+    loads, load = [], datasets.load
+    monkeypatch.setattr(datasets, "load", lambda name, root=None: (loads.append(name), load(name, root))[1])
+    pool.loaded.cache_clear()
+    tasks = [
+        Task(Cell("elkan-noto", name, {"folds": 2}), seed, tmp_path / f"{name}-{seed}")
+        for seed in (0, 1)
+        for name in ("digits", "breast-cancer")
+    ]
+    assert [type(result).__name__ for _, result in Pool(1).run(tasks)] == ["Result"] * 4
+    assert loads == ["digits", "breast-cancer"]

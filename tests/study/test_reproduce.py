@@ -3,6 +3,7 @@
 import shutil
 import subprocess
 import sys
+import threading
 from types import SimpleNamespace
 
 import numpy as np
@@ -140,10 +141,12 @@ def test_a_killed_command_goes_on(tmp_path):
     where = ["--results", str(tmp_path / "results"), "--runs", str(tmp_path / "runs"), "--jobs", "1"]
     command = [sys.executable, "-m", "distpu", "reproduce", str(tmp_path / "tiny.toml"), *where]
     first = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    for text in first.stderr:
-        if text.startswith("1/4"):
-            break
+    stop = threading.Timer(60, first.kill)  # a command that says nothing must not hang the suite
+    stop.start()
+    said = next((text for text in first.stderr if text.startswith("1/4")), None)
+    stop.cancel()
     first.kill()
+    assert said is not None
     first.communicate()
     before = lines_in(tmp_path) if (tmp_path / "results/tiny/runs.jsonl").exists() else []
     assert len(before) < 4
