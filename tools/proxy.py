@@ -3,7 +3,7 @@
     python tools/proxy.py cifar-10 vpu '{"held_out": 0, "weight_decay": 0.005}' [SEED [FOLDS]]
 
 CIFAR-10 with a narrow CNN-13; Alzheimer, shrunk to 56x56, with a narrow ResNet-50. No test row is read. One fold
-of what a search judges by, with the share called positive: it says what a search on a GPU should try (LOG.md).
+of what a search judges by, with the share called positive: it says what a search on a GPU should try.
 FOLDS: 2, for a random half (CIFAR-10), or apart, for the last slices (Alzheimer).
 """
 
