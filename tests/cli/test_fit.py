@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from distpu import METHODS, datasets
+from distpu import METHODS, DistPU, datasets
+from distpu.inputs import read_labels
 from distpu.metrics import METRICS
 from distpu.study import runs as bench
 from terminal import distpu, done
@@ -83,11 +84,11 @@ def test_labels_in_many_spellings(here, toy, monkeypatch, column, option, end):
     table.to_csv("other.csv", index=False) if end == "csv" else table.to_parquet("other.parquet")
     seen = []
 
-    def watched(X, y, method, folder, settings):
-        seen.append(bench.read_labels(y, settings["pos_label"])[0])
+    def watched(self, X, y, folder):
+        seen.append(read_labels(y, self.pos_label)[0])
         raise ValueError("enough")
 
-    monkeypatch.setattr(bench, "fit_table", watched)
+    monkeypatch.setattr(DistPU, "fit", watched)
     assert distpu("fit", f"other.{end}", "--label", "fraud", *option).err == "distpu: enough\n"
     np.testing.assert_array_equal(seen[0], toy[1])
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ._options import DataRoot, Preset, read_prior, read_settings
 from ._print import fill, print_results, print_table, say_settings
+
+if TYPE_CHECKING:
+    from ..answer import Answer
 
 
 def fit(
@@ -77,12 +81,13 @@ def fit(
     values = read_settings(settings)
 
     from .. import datasets
+    from ..answer import fit_file
 
     if data in datasets.NAMES:
         if label is not None or positive is not None:
             raise ValueError(f"--label and --positive are for files; {data} is a data set whose labels are known")
         folder = folder or Path("runs") / f"{data}-{method}-seed{seed}"
-        fit_named(data, data_root, method, folder, labelled, scenario, read_prior(prior, "true"), seed, preset, values)
+        _fit_named(data, data_root, method, folder, labelled, scenario, read_prior(prior, "true"), seed, preset, values)
         return
     check_file(data)
     if labelled is not None or scenario != "case-control":
@@ -90,11 +95,13 @@ def fit(
     if prior == "true":
         raise ValueError("--prior true is for named data sets, whose labels are known; give a number or 'auto'")
     folder = folder or Path("runs") / f"{Path(data).stem}-{method}-seed{seed}"
+    if preset != "auto":
+        values = {"preset": preset, **values}
     values = {"prior": read_prior(prior, "auto"), "random_state": seed, **values}
-    fit_file(data, label, positive, method, folder, preset, values)
+    _print_answer(fit_file(data, label, positive=positive, method=method, folder=folder, **values), method)
 
 
-def fit_named(
+def _fit_named(
     name: str,
     root: Path | None,
     method: str,
@@ -127,88 +134,24 @@ def fit_named(
     print(f"score the test rows:  distpu predict {folder} {name}")
 
 
-def fit_file(
-    path: str,
-    label: str | None,
-    positive: str | None,
-    method: str,
-    folder: Path,
-    preset: str,
-    settings: dict[str, Any],
-) -> None:
-    import numpy as np
-
-    from ..files.run_folder import RunFolder
-    from ..study import runs as bench
-
-    bench.make(method, settings)
-    bench.settings_for(method, "", 0, preset)
-    X, y, label = _read_own(path, label)
-    chosen = bench.settings_for(method, "", len(y), preset)
-    settings = {**chosen, **settings}
-    positive = settings.get("pos_label") if positive is None else positive
-    settings = {**settings, "pos_label": _positive_value(y, label, positive)}
-    before = RunFolder(folder).finished
-    result = bench.fit_table(X, y, method, folder, settings)
-    unlabelled, share = result["unlabelled"], result["prior"]
-    how = "finished before, not trained again" if before else f"trained in {result['seconds']:.1f} s"
-    print(f"{result['labelled']} labelled positives, {unlabelled} unlabelled rows; {method}, {how}")
-    if np.isfinite(share):
-        known = "estimated" if settings["prior"] == "auto" else "given"
-        print(f"positives hidden among the unlabelled rows: {share:.1%} ({known}), about {share * unlabelled:.0f} rows")
-    print(f"predicted positive: {result['predicted']} of {unlabelled} unlabelled rows\n")
-    print_table(["row", "probability of being positive"], [(str(row), f"{p:.3f}") for row, p in result["top"]])
-    print(f"\nall {unlabelled}, likeliest first: {RunFolder(folder).ranked}  (row 0 is the first row of data)")
+def _print_answer(answer: Answer, method: str) -> None:
+    unlabelled, folder = answer.unlabelled, answer.folder
+    how = "finished before, not trained again" if answer.finished_before else f"trained in {answer.seconds:.1f} s"
+    print(f"{answer.labelled} labelled positives, {unlabelled} unlabelled rows; {method}, {how}")
+    if math.isfinite(answer.prior):
+        known = f"{answer.prior:.1%} ({'estimated' if answer.estimated else 'given'})"
+        print(f"positives hidden among the unlabelled rows: {known}, about {answer.hidden:.0f} rows")
+    print(f"predicted positive: {answer.predicted} of {unlabelled} unlabelled rows\n")
+    top = answer.ranked.head(10)
+    rows = [(str(row), f"{p:.3f}") for row, p in zip(top["row"], top["probability"], strict=True)]
+    print_table(["row", "probability of being positive"], rows)
+    print(f"\nall {unlabelled}, likeliest first: {folder}/ranked.csv  (row 0 is the first row of data)")
     fill(
-        f"next: look at the rows on top; mark those that are positive in {label!r} as such and fit again, "
+        f"next: look at the rows on top; mark those that are positive in {answer.label!r} as such and fit again, "
         f"with a --folder of its own"
     )
-    say_settings(method, chosen)
+    say_settings(method, answer.model.presets.get(getattr(answer.model, "preset_", ""), {}))
     print(f"score new rows:  distpu predict {folder} FILE")
-
-
-def _read_own(path: str, label: str | None) -> tuple[Any, Any, str]:
-    from .. import datasets
-
-    if label is None and Path(path).suffix != ".npz" and Path(path).expanduser().is_file():
-        raise ValueError(
-            f"{path} needs a label column; add --label COLUMN (1 = known positive, 0 or empty = unlabelled)"
-        )
-    X, y = datasets.read(path, label)
-    if y is None:
-        raise ValueError(
-            f"{path} holds no labels; add an array 'y' (1 = known positive, 0 = unlabelled) or use --label"
-        )
-    return X, y, label or "y"
-
-
-def _positive_value(y: Any, label: str, text: Any) -> Any:
-    """The value that marks known positives; None where 0/1, -1/1, true/false or blanks leave no doubt.
-
-    The library takes the second of two strange values with a warning; a command must be told.
-    """
-    from ..params import near
-
-    present = y[~_missing(y)].ravel().tolist()
-    values = sorted(set(present), key=lambda v: (str(type(v)), v))
-    shown = " and ".join(map(repr, values)) if len(values) < 4 else f"{len(values)} values such as {values[0]!r}"
-    if text is not None:
-        spelt = {str(text), str(text).capitalize()}  # --positive true stands for True
-        same = [v for v in values if v == text or str(v) in spelt or (isinstance(v, float) and f"{v:g}" in spelt)]
-        if not same:
-            hint = near(text, values)
-            raise ValueError(f"--positive {text} is not in column {label!r}, which holds {shown or 'nothing'}{hint}")
-        return same[0]
-    if 1 < len(values) < 10 and values not in ([0, 1], [-1, 1]):  # False is 0, True is 1
-        options = " or ".join(f"--positive {value}" for value in values[:2])
-        raise ValueError(f"column {label!r} holds {shown}; say which one marks the known positives, such as {options}")
-    return None
-
-
-def _missing(y: Any) -> Any:
-    import pandas as pd
-
-    return pd.isna(y)
 
 
 def check_file(path: str) -> None:

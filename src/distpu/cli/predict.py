@@ -36,9 +36,9 @@ def predict(
     import numpy as np
 
     from .. import datasets
+    from ..answer import scores_csv
     from ..files.out import check_out, write_out
     from ..saved import load
-    from ..study.runs import scores_csv
     from .fit import check_file
 
     classifier = load(folder)
@@ -51,10 +51,11 @@ def predict(
         names = getattr(classifier, "feature_names_in_", None)
         X, _ = datasets.read(data, columns=None if names is None else list(names))
     p = classifier.predict_proba(X)[:, 1]
-    scores = scores_csv(np.arange(len(p)), p)
+    positive = p >= 0.5
+    scores = scores_csv(np.arange(len(p)), p, positive)
     if out is None:
         sys.stdout.write(scores)
         return
     plain = write_out(out, scores.encode(), data)
     said = sys.stdout if plain else sys.stderr  # the scores themselves may go to standard output
-    print(f"{len(p)} rows scored, {int((p >= 0.5).sum())} predicted positive: {out}", file=said)
+    print(f"{len(p)} rows scored, {int(positive.sum())} predicted positive: {out}", file=said)

@@ -14,7 +14,6 @@ from ..datasets import Dataset
 from ..datasets.draw import draw_pu, folds
 from ..estimator import versions
 from ..files.run_folder import RunFolder
-from ..inputs import read_labels
 from ..methods import method_class
 from ..methods._network import SMALL, NetworkMethod
 from ..params import near, paper_value
@@ -358,29 +357,3 @@ def _device_name(classifier: Any) -> str:
 
 def _rows_for(method: str, x: np.ndarray) -> np.ndarray:
     return x if trains_network(method) else x.reshape(len(x), -1)
-
-
-def fit_table(X: Any, y: Any, method: str, folder: Path, settings: dict[str, Any]) -> dict[str, Any]:
-    """Fit on a user's own table; rank its unlabelled rows into ranked.csv, the likeliest positives first."""
-    classifier = make(method, settings)
-    start, before = time.perf_counter(), RunFolder(folder).seconds()
-    classifier.fit(X, y, folder=folder)
-    seconds = before + time.perf_counter() - start
-    p = classifier.predict_proba(X)[:, 1]
-    s, _ = read_labels(y, classifier.pos_label)
-    unlabelled = np.flatnonzero(s == 0)
-    order = unlabelled[np.argsort(-p[unlabelled], kind="stable")]
-    RunFolder(folder).keep_ranked(scores_csv(order, p[order]))
-    return {
-        "labelled": int(s.sum()),
-        "unlabelled": len(unlabelled),
-        "prior": classifier.prior_,
-        "predicted": int((p[unlabelled] >= 0.5).sum()),
-        "top": [(int(row), float(p[row])) for row in order[:10]],
-        "seconds": seconds,
-    }
-
-
-def scores_csv(rows: np.ndarray, p: np.ndarray) -> str:
-    lines = [f"{row},{score:.6g},{int(score >= 0.5)}" for row, score in zip(rows, p, strict=True)]
-    return "\n".join(["row,probability,positive", *lines, ""])
