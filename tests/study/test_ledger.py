@@ -106,6 +106,17 @@ def test_a_key_is_the_same_tomorrow(monkeypatch):
     assert Cell("nnpu", "digits", {}).key == hashlib.sha256(told.encode()).hexdigest()[:12]
 
 
+def test_a_setting_that_is_added_later_changes_no_key_where_it_changes_nothing(monkeypatch):
+    before = NNPU.key
+    settings = experiments.resolved(NNPU.make())
+    monkeypatch.setattr(experiments, "resolved", lambda _: {**settings, "momentum": 0.9})
+    assert dataclasses.replace(NNPU).key != before
+    monkeypatch.setattr(experiments, "AS_BEFORE", {"momentum": 0.9})
+    assert dataclasses.replace(NNPU).key == before
+    monkeypatch.setattr(experiments, "AS_BEFORE", {"momentum": 0.5})
+    assert dataclasses.replace(NNPU).key != before
+
+
 def test_a_setting_that_is_called_labelled_too_is_the_methods_own():
     keys = {Cell("pulda", "digits", {"labelled": n}, labelled=m).key for n in (8, 16) for m in (50, 100)}
     assert len(keys) == 4

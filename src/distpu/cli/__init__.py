@@ -1,4 +1,4 @@
-"""The command line, one file per command. Heavy imports happen inside the commands."""
+"""The command line, one file per command: it parses, calls the library and prints. Heavy imports are in functions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def main() -> None:
     import os
     import warnings
 
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # threads that spin collapse when cores are shared
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # spinning threads are slow where processes share cores
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *_, **__: _say(message)
         try:
@@ -36,9 +36,8 @@ def main() -> None:
         except (ValueError, FloatingPointError) as error:
             code = _mistake(error)
         except Exception as error:
-            if not hasattr(
-                error, "format_message"
-            ):  # typer's own errors; where their class lives changes with versions
+            # An error of typer itself has format_message; its class lives elsewhere in each version.
+            if not hasattr(error, "format_message"):
                 raise
             path = getattr(getattr(error, "ctx", None), "command_path", "distpu")
             code = _mistake(f"{error.format_message().rstrip('.')} ({path} --help shows how)")

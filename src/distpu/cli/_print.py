@@ -13,7 +13,7 @@ def _width() -> int:
 
 
 def fill(text: str) -> None:
-    """Prose filled to the width of the terminal; indented or aligned lines, such as equations, stay lines."""
+    """Print prose, filled to the width of the terminal. Indented or aligned lines, such as equations, stay lines."""
     lines = []
     for block in text.split("\n\n"):
         prose = not block.startswith(" ") and "   " not in block
@@ -25,7 +25,7 @@ def fill(text: str) -> None:
 
 
 def print_table(header: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[int] = ()) -> None:
-    """Nothing is cut off: columns are as wide as their cells; only the last one is wrapped, or put on the next line."""
+    """Print a table and cut nothing off. Columns are as wide as their cells; the last one is wrapped or put below."""
     lines, last = [header, *rows], len(header) - 1
     widths = [max(len(line[i]) for line in lines) for i in range(len(header))]
     start = sum(widths[:last]) + 2 * last

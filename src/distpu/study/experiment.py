@@ -29,7 +29,7 @@ KEEPS = {
     "pu": "epoch chosen on held-out PU rows",
     "oracle": "best epoch on the test rows (what public codes print; uses test labels)",
 }
-# keys of a file and what they hold; an object: looked at where it is read
+# The keys of a file and the types of their values. An object is checked where it is read.
 TOP = {"title": str, "show": str, "seeds": object, "keeps": list, "cells": list, "settings": dict, "vary": dict,
        "folds": object}  # fmt: skip
 OPTIONS = {"text": str, "notes": dict, "against": str, "axis": str, "axes": list, "panels": list, "every_epoch": bool,
@@ -38,7 +38,10 @@ CELL = {"method": str, "dataset": str, "datasets": list, "settings": dict, "vari
         "reading": str, "prior": object, "published": dict}  # fmt: skip
 OF_A_SET = {"settings": dict, "reading": str, "published": dict}
 KINDS = {str: "a text", list: "a list, [...] or [[...]]", dict: "a table", bool: "true or false"}
-HELD_OUT = 10  # one PU row in ten chooses the epoch of keep = "pu"; of Alzheimer the last slices (bench.simulate)
+HELD_OUT = 10  # one PU row in ten chooses the epoch of keep = "pu"; on Alzheimer the last slices do (runs.simulate)
+# Settings that were added after lines had keys, each with the value at which a method does what it did before. At that
+# value a setting is no part of a key, so that lines made before it are still found.
+AS_BEFORE: dict[str, Any] = {}
 
 
 @dataclass(frozen=True)
@@ -62,8 +65,8 @@ class Cell:
 
     @cached_property
     def key(self) -> str:
-        """Hash of method, settings with the defaults of today, data set and protocol; nothing else."""
-        settings = resolved(self.make())
+        """Hash of method, all settings (told or default), data set and protocol; nothing else."""
+        settings = {k: v for k, v in resolved(self.make()).items() if k not in AS_BEFORE or v != AS_BEFORE[k]}
         labelled = datasets.info(self.dataset).labelled if self.labelled is None else self.labelled
         protocol = {"labelled": labelled, "scenario": self.scenario, "prior": self.prior, "folds": self.folds,
                     "held_out": self.held_out}  # fmt: skip
@@ -173,7 +176,7 @@ def read(name: str) -> Experiment:
 
 
 def _folder(path: Path) -> str:
-    """Where the results go below the folder of all results: as the file lies below that of all experiments."""
+    """The folder below results/ is the one that the file has below experiments/; none for a file of the user's own."""
     own = files().get(path.stem)
     same = own is not None and own.resolve() == path.resolve()
     return own.parent.relative_to(places.experiments()).as_posix() if own is not None and same else ""
@@ -229,18 +232,18 @@ def _experiment(name: str, table: dict[str, Any]) -> Experiment:
 
 
 def _check_cells(cells: list[Cell]) -> None:
-    """Before any run: what would fail after hours, or be counted as what it is not."""
+    """Refuse, before any run, what would fail after hours or would be counted as another run."""
     seen: set[tuple[str, str, str]] = set()
-    places = dict.fromkeys(SAID_ELSEWHERE, "the protocol")
-    places |= {"prior": "prior = ... of the cell", "random_state": "seeds"}
+    elsewhere = dict.fromkeys(SAID_ELSEWHERE, "the protocol")
+    elsewhere |= {"prior": "prior = ... of the cell", "random_state": "seeds"}
     for cell in cells:
         what = f"{cell.method} on {cell.dataset}" + (f", {cell.variant!r}," if cell.variant else "")
         if cell.names in seen:
             raise ValueError(f"two cells are {what} and would share their lines; give each its own variant = '...'")
         seen.add(cell.names)
         datasets.info(cell.dataset)
-        for name in cell.settings.keys() & places.keys():
-            raise ValueError(f"{what} has {name} among its settings; that is for {places[name]} to say")
+        for name in cell.settings.keys() & elsewhere.keys():
+            raise ValueError(f"{what} has {name} among its settings; that is for {elsewhere[name]} to say")
         prior = cell.prior
         if prior not in ("true", "auto") and (not _is_number(prior) or not 0 < float(prior) < 1):
             raise ValueError(f"{what} has prior = {prior!r}; it must be 'true', 'auto' or lie between 0 and 1")
@@ -250,11 +253,11 @@ def _check_cells(cells: list[Cell]) -> None:
                 raise ValueError(f"{what} has published {metric!r}{near(metric, METRICS)} (one of {known})")
             if not (isinstance(value, list) and len(value) == 2 and all(map(_is_number, value))):
                 raise ValueError(f"{what} has published {metric} = {value!r}; it must be [mean, deviation], in percent")
-        keeps(cell)  # refuses what the method does not know
+        cell.make()  # refuses settings that the method does not know
 
 
 def _check_show(show: str, table: dict[str, Any], cells: list[Cell]) -> None:
-    """What the table or figure needs."""
+    """Refuse a file that lacks what its table or figure needs."""
     needs = {
         "lines": ("one setting or more under [vary]", len(table.get("vary", {})) >= 1),
         "heatmap": ("two settings under [vary]", len(table.get("vary", {})) == 2),
@@ -302,7 +305,7 @@ def _seeds(told: Any) -> list[int]:
 
 
 def _varied(base: Cell, vary: dict[str, list[Any]]) -> Iterator[Cell]:
-    """A cell for each combination of the values. "a+b" sets a and b alike; "prior" is told to the method as such."""
+    """A cell for each combination of the values. "a+b" sets a and b alike. "prior" is the prior of the cell."""
     for values in itertools.product(*vary.values()):
         settings, prior = dict(base.settings), base.prior
         for names_, value in zip(vary, values, strict=True):
@@ -319,9 +322,6 @@ def _text(value: Any) -> str:
     return f"{value:g}" if _is_number(value) and float(f"{value:g}") == value else str(value)
 
 
-# -------------------------------------------------------------------- the runs
-
-
 def counted(n: int, what: str) -> str:
     return f"{n} {what}" if n == 1 else f"{n} {what}s"
 
@@ -329,6 +329,3 @@ def counted(n: int, what: str) -> str:
 def keeps(cell: Cell) -> str:
     """Which epoch the method itself ends with."""
     return getattr(cell.make(), "keeps", "last")
-
-
-# ------------------------------------------------------------------- the lines

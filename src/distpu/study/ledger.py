@@ -58,10 +58,10 @@ class Ledger:
 
     def find(self, asked: Callable[[Line], bool]) -> list[Line]:
         """The lines that are asked for. Of two for one run and kept epoch the folder's own counts."""
-        others = [path for root in self._roots() for depth in ("*", "*/*") for path in root.glob(f"{depth}/{RUNS}")]
-        package = [path for path in others if self.also and path == self.also / self.name / RUNS]
-        others = sorted(path for path in others if self.folder not in path.parents)
-        paths = [*others, *package, *self._own()]
+        found = [path for root in self._roots() for depth in ("*", "*/*") for path in root.glob(f"{depth}/{RUNS}")]
+        others = sorted(path for path in found if self.folder not in path.parents)
+        same = [path for path in others if self.also and path == self.also / self.name / RUNS]
+        paths = [*others, *same, *self._own()]
         return merged(line for path in paths for line in self._lines(path) if asked(line))
 
     def keep(self, lines: Iterable[Line]) -> None:

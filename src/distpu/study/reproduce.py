@@ -70,7 +70,7 @@ def reproduce(
 
 
 def _loaded(todo: list[Wanted], root: Path | None) -> tuple[list[datasets.Dataset], list[str]]:
-    """The data sets, fetched once, before several processes want them; and of those that are not there, why."""
+    """The data sets, fetched before several processes ask for them; and why a data set is not there."""
     data, absent = [], []
     for name in dict.fromkeys(run.cell.dataset for run in todo):
         try:
@@ -94,10 +94,10 @@ def _warn_of_hours(data: list[datasets.Dataset]) -> None:
 def _made(
     part: Experiment, todo: list[Wanted], jobs: int, root: Path | None, folder: Path
 ) -> Generator[tuple[Wanted, Result | str, Path], None, None]:
-    """The runs as they end, with a line for each on stderr: how many are done, and how long the rest will take."""
+    """The runs as they end. A line on stderr for each says how many are done and how long the rest will take."""
     runs = {task(part, run, str(root) if root else None, folder): run for run in todo}
     print(f"{counted(len(todo), 'run')} to make, {jobs} at a time", file=sys.stderr)
-    known = {one for one in runs if RunFolder(one.folder).has_result}  # they say nothing of the others' time
+    known = {one for one in runs if RunFolder(one.folder).has_result}  # a finished run says nothing of the others' time
     start, made = time.monotonic(), 0
     with closing(Pool(jobs).run([*runs])) as ended:
         for number, (one, result) in enumerate(watched(ended, part.name, len(runs)) if jobs > 1 else ended, 1):
@@ -110,7 +110,7 @@ def _made(
 
 
 def time_left(passed: float, made: int, left: int, jobs: int) -> float:
-    """Seconds for the runs left, where so many were made in the time passed: runs go side by side, in waves."""
+    """Seconds for the runs that are left, from those that were made. Runs go side by side, in waves."""
     return passed * (math.ceil((made + left) / jobs) / math.ceil(made / jobs) - 1)
 
 
@@ -204,7 +204,7 @@ def lines_of(experiment: Experiment, run: Wanted, result: Result, folder: Path) 
 
 
 def _for_figures(folder: Path) -> dict[str, Any]:
-    """What figures need of a run beside its metrics: its path of the prior, the scores of its errors in training."""
+    """What figures need beside the metrics: the predicted prior by epoch, and the scores of errors in training."""
     import numpy as np
 
     path = [round(row["predicted_prior"], 4) for row in RunFolder(folder).log()]
@@ -215,7 +215,7 @@ def _for_figures(folder: Path) -> dict[str, Any]:
 
 
 def machines(lines: list[Line]) -> str:
-    """Where the lines come from, in a sentence."""
+    """The devices and versions that made the lines, in a sentence."""
     seen: dict[str, int] = {}
     for line in lines:
         torch, python = (line.versions.get(name, "?") for name in ("torch", "python"))

@@ -151,13 +151,12 @@ def simulate(
     every_epoch: bool = False,
     held_out: int = 0,
 ) -> Result:
-    """Hide labels, fit, test. prior: a number, 'auto' to estimate it, or 'true' for the real share (the paper's way).
+    """Hide labels, fit, test. True labels are used after training only: for the test metrics and the picture.
 
-    True labels are used after training only: for the test metrics and the picture. The last epoch is tested.
-
-    every_epoch  tests each epoch of the last stage too; the best is kept beside the last, as "oracle"
-    held_out     one PU row in so many is kept from training, or the rows that lie apart where the data set has such;
-                 by PU accuracy they say which epoch is tested
+    prior        a number, 'auto' to estimate it, or 'true' for the real share, as in the paper
+    every_epoch  each epoch of the last stage is tested; the best is kept beside the last, as "oracle"
+    held_out     one PU row in so many is kept from training, or the rows that lie apart where the data set names such;
+                 their PU accuracy chooses the epoch that is tested
     """
     run = RunFolder(folder)
     index, s = draw_pu(data.y, data.labelled if labelled is None else labelled, scenario, seed)
@@ -171,12 +170,12 @@ def simulate(
         held, x, y, s = (x[out], s[out]), x[~out], y[~out], s[~out]
     judged_by = None if share == "auto" else float(share)
     if held_out and share == "auto" and not classifier._uses_prior():  # PU accuracy needs a prior all the same
-        judged_by = estimate_prior(_rows_for("elkan-noto", x), s)
+        judged_by = estimate_prior(x.reshape(len(x), -1), s)
     watch = EveryEpoch((data.x_test, data.y_test), held, judged_by)
     if (every_epoch or held_out) and trains_network(method):
         classifier._observe = watch
     start, before = time.perf_counter(), run.seconds()
-    # the ceiling learns from the truth; a finished folder is restored, or says what differs
+    # The ceiling learns from the truth. A finished folder is restored; one of another run says what differs.
     classifier.fit(_rows_for(method, x), y if classifier.supervised else s, folder=folder)
     if known := run.result():
         return Result.from_json(known)
@@ -220,12 +219,12 @@ def judge(
     reading: str | None = None,
     every_epoch: bool = False,
 ) -> Result:
-    """PU accuracy and PU AUC of settings, on held-out PU rows: each once, over folds; or those that lie 'apart'.
+    """PU accuracy and PU AUC of settings on held-out PU rows: each row once, over folds, or the rows that lie 'apart'.
 
-    True labels are not looked at: only the prior is the true one, as in the paper's protocol. The seed should be none
-    of those that are reported.
+    No true label is looked at, but the prior is the true one, as in the paper's protocol. The seed should be none of
+    those that are reported.
 
-    every_epoch  scores the held-out rows after each epoch too: on Fashion-MNIST a quarter more time, or half
+    every_epoch  scores the held-out rows after each epoch too, which takes a quarter to a half more time
     """
     index, s = draw_pu(data.y, data.labelled, seed=seed)
     prior = float(data.y[index][s == 0].mean())
@@ -264,7 +263,7 @@ def judge(
 
 
 def held_out_rows(data: Dataset, index: np.ndarray, s: np.ndarray, folds_of: int | str, seed: int) -> list[np.ndarray]:
-    """Which PU rows are held out, fold by fold; 'apart': once, those that the data set says are like its test rows."""
+    """Which PU rows are held out, fold by fold. 'apart': one fold, of rows that are like the test rows."""
     if folds_of != "apart":
         fold = folds(data.x[index], s, int(folds_of), seed)
         return [fold == k for k in range(int(folds_of))]
@@ -275,7 +274,7 @@ def held_out_rows(data: Dataset, index: np.ndarray, s: np.ndarray, folds_of: int
 
 
 def _by_epoch(histories: list[list[dict[str, Any]]], name: str) -> dict[str, list[float]]:
-    """A figure's path in each stage, mean over the folds. Networks are judged by z >= 0, also PUSB's and VPU's."""
+    """A metric by epoch in each stage, mean over the folds. Each network is cut at z = 0, also PUSB's and VPU's."""
     stages = dict.fromkeys(row["stage"] for row in histories[0])
     paths = {
         stage: [[row[name] for row in history if row["stage"] == stage] for history in histories] for stage in stages
@@ -310,14 +309,14 @@ class EveryEpoch:
     ):
         self.sets = {name: (as_tensor(rows[0]), rows[1]) for name, rows in (("test", test), ("held", held)) if rows}
         self.prior = prior
-        self.seconds = 0.0  # spent here: no part of the training
+        self.seconds = 0.0  # spent here; they are no part of the training
 
     def __call__(self, net: Any, prior: float) -> dict[str, float]:
         start = time.perf_counter()
         device = next(net.parameters()).device
         figures: dict[str, float] = {}
         for name, (x, label) in self.sets.items():
-            if fits(x, device):  # there once and for all
+            if fits(x, device):  # the rows are moved once and stay there
                 x = x.to(device)
                 self.sets[name] = x, label
             z = logits(net, x).cpu().double().numpy()

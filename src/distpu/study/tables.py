@@ -50,7 +50,7 @@ def figure(lines: list[Line], cell: Cell, metric: str, keep: str = "last") -> Fi
 
 
 def versus(ours: Figure, published: list[float]) -> tuple[float, bool | None]:
-    """(difference, whether it lies within two standard errors); None where one seed has no error."""
+    """(difference, whether it lies within two standard errors). One seed has no error: None."""
     mean, deviation = published
     difference = ours.mean - mean
     if len(ours.values) < 2:
@@ -76,7 +76,7 @@ def mark(ours: Figure | None, other: Figure | None) -> str:
 
 
 def best(figures: list[Figure | None]) -> tuple[set[int], set[int]]:
-    """Places of the best and of the second best; none where there is but one to compare."""
+    """Places of the best and of the second best. A single figure is not the best of anything: none."""
     means = [round(f.mean, 2) if f else -math.inf for f in figures]
     if sum(f is not None for f in figures) < 2:
         return set(), set()
@@ -86,12 +86,12 @@ def best(figures: list[Figure | None]) -> tuple[set[int], set[int]]:
 
 
 def name_of(cell: Cell) -> str:
-    """Label and variant; the label alone where it begins with the variant, as the ablation's "VIII lab+ent+mix"."""
+    """Label and variant. A label that begins with the variant stands alone, as in "VIII lab+ent+mix"."""
     return cell.label if cell.label.startswith(cell.variant) else f"{cell.label} {cell.variant}"
 
 
 def row_of(experiment: Experiment, lines: list[Line], cell: Cell) -> str:
-    """Its name, and how many seeds it stands on where that is not all of them."""
+    """The name of a row, and on how many seeds it stands where some are missing."""
     found = figure(lines, cell, "accuracy")
     if found is None or len(found.values) >= len(experiment.seeds):
         return name_of(cell)
@@ -99,7 +99,7 @@ def row_of(experiment: Experiment, lines: list[Line], cell: Cell) -> str:
 
 
 def few_seeds(experiment: Experiment, lines: list[Line]) -> str:
-    """What a number behind a name means; empty where none has one."""
+    """What the number behind a name means; empty where no name has one."""
     rows = [row_of(experiment, lines, cell) != name_of(cell) for cell in experiment.cells]
     return f"(n): on n of {len(experiment.seeds)} seeds so far" if any(rows) else ""
 
