@@ -3,10 +3,13 @@
 import json
 
 import numpy as np
+import pandas as pd
+import pytest
 
 from distpu.study import runs as bench
+from distpu.tune import compare_methods
 from small import NETWORKS
-from terminal import distpu, done
+from terminal import distpu, done, refused
 
 
 def test_compare(here, monkeypatch, no_training):
@@ -68,3 +71,53 @@ def test_a_result_says_which_epoch_it_kept(here, monkeypatch):
     done("compare", "breast-cancer", "--methods", "vpu,nnpu", "--seeds", "1", "--jobs", "1")
     rows = [json.loads(line) for line in (here / "runs/compare-breast-cancer/runs.jsonl").read_text().splitlines()]
     assert {r["method"]: r["keep"] for r in rows} == {"vpu": "pu", "nnpu": "last"}
+
+
+def test_compare_on_a_file_of_ones_own(here, toy):
+    """Its rows have no true label: methods are judged by PU accuracy, and one is named to take."""
+    methods = ("--methods", "elkan-noto,bagging-pu")
+    ended = distpu("compare", "table.csv", "--label", "fraud", "--prior", "0.4", *methods)
+    assert ended.code == 0
+    assert ended.err.count("PU accuracy") == 2
+    head, first, second = ended.out.splitlines()[1:4]
+    assert head.split("  ")[0] == "method" and "PU accuracy" in head
+    names = [first.split()[0], second.split()[0]]
+    assert sorted(names) == ["bagging-pu", "elkan-noto"]
+    assert float(first.split()[1]) >= float(second.split()[1]) > 60
+    assert f"take {names[0]}: its PU accuracy is the highest" in " ".join(ended.out.split())
+    assert ended.out.splitlines()[-1] == f"next:  distpu fit table.csv --label fraud --method {names[0]}"
+    assert not (here / "runs").exists()
+    assert max(map(len, ended.out.splitlines())) <= 80
+
+
+def test_compare_on_a_file_is_the_librarys_comparison(here, toy):
+    X, s, _ = toy
+    (one,) = compare_methods(X, s, ["elkan-noto"], prior=0.4)
+    text = done("compare", "table.csv", "--label", "fraud", "--prior", "0.4", "--methods", "elkan-noto")
+    row = next(row.split() for row in text.splitlines() if row.startswith("elkan-noto"))
+    assert row[1:4] == [f"{100 * one.pu_accuracy:.1f}", "±", f"{100 * one.error:.1f}"]
+    assert row[4:6] == [f"{100 * one.pu_auc:.1f}", f"{100 * one.called:.1f}"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("table.csv",), "table.csv needs a label column; add --label COLUMN"),
+        (("table.csv", "--label", "fraud", "--seeds", "3"), "--seeds is for named data sets"),
+        (("table.csv", "--label", "fraud", "--prior", "true"), "--prior true is for named data sets"),
+        (("table.csv", "--label", "fraud", "--methods", "nnpuu"), "did you mean 'nnpu'?"),
+        (("digit",), "'digit' is neither a file nor a data set; did you mean 'digits'?"),
+        (("digits", "--label", "fraud"), "--label and --positive are for files"),
+    ],
+)
+def test_compare_refuses_what_does_not_belong_together(here, arguments, message):
+    assert message in refused("compare", *arguments)
+
+
+def test_compare_on_a_file_goes_on_when_a_method_fails(here):
+    table = pd.read_csv("table.csv")
+    table.loc[3, "c"] = np.nan
+    table.to_csv("blank.csv", index=False)
+    ended = distpu("compare", "blank.csv", "--label", "fraud", "--prior", "0.4", "--methods", "nnpu,bagging-pu")
+    assert ended.code == 2 and "take bagging-pu" in ended.out
+    assert "1 of 2 methods failed: nnpu: " in ended.err and "NaN" in ended.err

@@ -1,4 +1,4 @@
-"""`distpu compare`: several methods on one data set, over several seeds."""
+"""`distpu compare`: several methods on a named data set, over several seeds, or on a user's own file."""
 
 from __future__ import annotations
 
@@ -12,56 +12,156 @@ import typer
 
 from ._options import DataRoot, Jobs, Preset, read_prior
 from ._print import fill, mean, print_table
+from .fit import check_file
 
 if TYPE_CHECKING:
     from ..study.ledger import Line
 
 
 def compare(
-    data: Annotated[str, typer.Argument(metavar="DATA", help="A data set's name (distpu data).")],
+    data: Annotated[
+        str, typer.Argument(metavar="DATA", help="A data set's name (distpu data) or a .csv, .parquet or .npz file.")
+    ],
     methods: Annotated[
         str, typer.Option(metavar="NAMES", help="Methods, separated by commas, or 'all' (distpu methods).")
     ] = "dist-pu,nnpu,upu,naive",
-    seeds: Annotated[int, typer.Option(metavar="N", min=1, help="Runs of each, with seeds 0 to N-1.")] = 3,
-    labelled: Annotated[int | None, typer.Option(metavar="N", help="How many positives stay labelled.")] = None,
+    label: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Files: the label column; 1 = known positive, 0 or empty = unlabelled."),
+    ] = None,
+    positive: Annotated[
+        str | None,
+        typer.Option(metavar="VALUE", help="Files: the label value of known positives, when it is not 1."),
+    ] = None,
     prior: Annotated[
-        str, typer.Option(metavar="P", help="'true', 'auto' (each run estimates it) or a number.")
-    ] = "true",
+        str | None,
+        typer.Option(
+            metavar="P",
+            help="A number, 'auto' (estimate it; default for files) or 'true' (named data sets only; their default).",
+        ),
+    ] = None,
+    seeds: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Named data sets: runs of each, with seeds 0 to N-1 (3).")
+    ] = None,
+    labelled: Annotated[
+        int | None, typer.Option(metavar="N", help="Named data sets: how many positives stay labelled.")
+    ] = None,
     scenario: Annotated[
-        str, typer.Option(metavar="NAME", help="case-control (the paper's protocol) or single-set.")
-    ] = "case-control",
+        str | None,
+        typer.Option(metavar="NAME", help="Named data sets: case-control (the paper's protocol) or single-set."),
+    ] = None,
     preset: Preset = "auto",
     folder: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Where the run folders and table.md go, else runs/compare-DATA.")
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Named data sets: where the run folders and table.md go, else runs/compare-DATA."
+        ),
     ] = None,
     jobs: Jobs = None,
     data_root: DataRoot = None,
 ) -> None:
-    """Compare methods on a data set over several seeds.
+    """Compare methods on a data set, or on your own file.
 
-    Finished runs are kept, so that the same command with more methods or seeds makes only what is missing.
+    A named data set has true labels: the table has test metrics over several seeds. Finished runs are kept, so the same
+    command with more methods or seeds makes only what is missing.
 
         distpu compare digits --methods all --seeds 3
+
+    A file has none: each method is judged by PU accuracy, on rows that it did not see.
+
+        distpu compare transactions.csv --label fraud
     """
     from .. import datasets
-    from ..methods import METHODS
+    from ..methods import METHODS, method_class
+
+    chosen = list(METHODS) if methods == "all" else list(dict.fromkeys(m.strip() for m in methods.split(",")))
+    for method in chosen:
+        method_class(method)  # an unknown name shows before data are read
+    if data in datasets.NAMES:
+        if label is not None or positive is not None:
+            raise ValueError(f"--label and --positive are for files; {data} is a data set whose labels are known")
+        told = {"labelled": labelled, "scenario": scenario or "case-control", "prior": read_prior(prior, "true")}
+        _compare_named(data, chosen, seeds or 3, told, preset, folder, jobs, data_root)
+        return
+    check_file(data)
+    for option, value in (("seeds", seeds), ("labelled", labelled), ("scenario", scenario), ("folder", folder),
+                          ("jobs", jobs)):  # fmt: skip
+        if value is not None:
+            raise ValueError(f"--{option} is for named data sets; in a file the label column says what is labelled")
+    if prior == "true":
+        raise ValueError("--prior true is for named data sets, whose labels are known; give a number or 'auto'")
+    if methods == "all":
+        chosen = [method for method in chosen if not METHODS[method].supervised]
+    _compare_on_file(data, chosen, label, positive, read_prior(prior, "auto"))
+
+
+def _compare_on_file(
+    path: str, methods: list[str], label: str | None, positive: str | None, prior: str | float
+) -> None:
+    from ..answer import positive_value, read_own
+    from ..tune import Judged, best, compare_methods
+
+    X, y, column = read_own(path, label)
+    judged: list[Judged] = []
+    failed: list[str] = []
+    pos_label = positive_value(y, column, positive)
+    for number, one in enumerate(compare_methods(X, y, methods, prior=prior, pos_label=pos_label), 1):
+        if isinstance(one, Judged):
+            judged.append(one)
+            what = f"{one.method}: PU accuracy {100 * one.pu_accuracy:.1f} %"
+        else:
+            failed.append(f"{one[0]}: {one[1]}")
+            what = failed[-1]
+        print(f"{number}/{len(methods)} {what}", file=sys.stderr)
+    rows = [
+        (one.method, f"{100 * one.pu_accuracy:.1f} ± {100 * one.error:.1f}", f"{100 * one.pu_auc:.1f}",
+         f"{100 * one.called:.1f}", f"{one.seconds:.1f}")
+        for one in sorted(judged, key=lambda one: (-one.pu_accuracy, -one.pu_auc))
+    ]  # fmt: skip
+    print()
+    print_table(["method", "PU accuracy", "PU AUC", "called positive", "seconds"], rows, right=range(1, 5))
+    if judged:
+        first, *level = [one.method for one in best(judged)]
+        print()
+        fill(
+            "in percent, on held-out rows; PU accuracy ± its standard error estimates the accuracy among rows such as "
+            "the unlabelled ones, without a true label"
+        )
+        close = (
+            f"; {' and '.join(level)} {'is' if len(level) == 1 else 'are'} within one standard error" if level else ""
+        )
+        fill(f"take {first}: its PU accuracy is the highest{close}")
+        named = f" --label {label}" if label else ""
+        marked = f" --positive {positive}" if positive else ""
+        print(f"next:  distpu fit {path}{named}{marked} --method {first}")
+    if failed:
+        raise ValueError(f"{len(failed)} of {len(methods)} methods failed: {'; '.join(failed)}")
+
+
+def _compare_named(
+    name: str,
+    methods: list[str],
+    seeds: int,
+    told: dict[str, Any],
+    preset: str,
+    folder: Path | None,
+    jobs: int | None,
+    data_root: Path | None,
+) -> None:
+    from .. import datasets
     from ..progress import watched
     from ..study import runs as bench
     from ..study.experiment import Cell
     from ..study.ledger import Line
     from ..study.pool import Pool, Task, side_by_side
 
-    place = folder or Path("runs") / f"compare-{data}"
+    place = folder or Path("runs") / f"compare-{name}"
     root = str(data_root) if data_root else None
-    chosen = list(METHODS) if methods == "all" else list(dict.fromkeys(m.strip() for m in methods.split(",")))
-    for method in chosen:
-        bench.make(method, {})
-    rows = datasets.load(data, data_root)  # fetched once, before several processes want it
-    told: dict[str, Any] = {"labelled": labelled, "scenario": scenario, "prior": read_prior(prior, "true")}
-    cells = [Cell(m, data, bench.settings_for(m, data, len(rows.y), preset), **told) for m in chosen]
+    data = datasets.load(name, data_root)  # fetched once, before several processes want it
+    cells = [Cell(m, name, bench.settings_for(m, name, len(data.y), preset), **told) for m in methods]
     tasks = [Task(cell, seed, place / f"{cell.method}-seed{seed}", root) for cell in cells for seed in range(seeds)]
-    jobs = min(len(tasks), jobs or side_by_side([rows]))
-    groups: dict[str, list[Line]] = {method: [] for method in chosen}
+    jobs = min(len(tasks), jobs or side_by_side([data]))
+    groups: dict[str, list[Line]] = {method: [] for method in methods}
     failed: list[str] = []
     with closing(Pool(jobs).run(tasks)) as ended:
         for number, (task, result) in enumerate(watched(ended, "comparing", len(tasks)) if jobs > 1 else ended, 1):
