@@ -2,7 +2,7 @@
 
     make bench                                     everything; about 4 minutes on 2 cores
     python tools/bench.py --only mlp growth        some parts: mlp cnn-13 resnet-50 predict growth start-up
-    python tools/bench.py --out results/bench-cpu  also writes bench.json, README.md and growth.png there
+    python tools/bench.py --out results/speed/bench-cpu  also writes bench.json, README.md and growth.png there
 
 bare    what a researcher writes by hand: the rows in one tensor on the device, slices of a permutation, a boolean-mask
         loss, fused Adam, float32, eager; on a CPU with one thread or all, whichever is faster

@@ -145,8 +145,9 @@ def _names(cell: Cell) -> list[str]:
 
 
 def files() -> dict[str, Path]:
-    """The TOML file of every experiment, by name, folder by folder."""
-    return {path.stem: path for path in sorted(places.experiments().glob("**/*.toml"))}
+    """The TOML file of every experiment, by name, folder by folder: the paper's first."""
+    found = sorted(places.experiments().glob("**/*.toml"))
+    return {path.stem: path for path in sorted(found, key=lambda path: path.parent.name != "paper")}
 
 
 def names() -> list[str]:
