@@ -126,7 +126,8 @@ def test_a_named_data_set(here, no_training):
 
 def test_presets():
     assert bench.settings_for("dist-pu", "fashion-mnist", 60000)["epochs"] == 15
-    assert bench.settings_for("dist-pu", "digits", 901) == bench.settings_for("dist-pu", "", 0, "small") != {}
+    assert bench.settings_for("dist-pu", "digits", 901) == bench.settings_for("dist-pu", "digits", 901, "small") != {}
+    assert bench.settings_for("dist-pu", "alzheimer", 5121) == {}  # few rows, but for a ResNet-50
     assert (
         bench.settings_for("dist-pu", "cifar-10", 50000) == bench.settings_for("dist-pu", "digits", 901, "paper") == {}
     )

@@ -17,14 +17,22 @@ from .fit import check_file
 if TYPE_CHECKING:
     from ..study.ledger import Line
 
+NAMED = "dist-pu,nnpu,upu,naive"  # the default methods on a named data set
+OWN = "dist-pu,nnpu,elkan-noto,bagging-pu,two-step"  # and on a user's file
+
 
 def compare(
     data: Annotated[
         str, typer.Argument(metavar="DATA", help="A data set's name (distpu data) or a .csv, .parquet or .npz file.")
     ],
     methods: Annotated[
-        str, typer.Option(metavar="NAMES", help="Methods, separated by commas, or 'all' (distpu methods).")
-    ] = "dist-pu,nnpu,upu,naive",
+        str | None,
+        typer.Option(
+            metavar="NAMES",
+            help="Methods, separated by commas, or 'all' (distpu methods). Default: "
+            f"{NAMED} for a named data set, {OWN} for a file.",
+        ),
+    ] = None,
     label: Annotated[
         str | None,
         typer.Option(metavar="COLUMN", help="Files: the label column; 1 = known positive, 0 or empty = unlabelled."),
@@ -74,6 +82,7 @@ def compare(
     from .. import datasets
     from ..methods import METHODS, method_class
 
+    methods = methods or (NAMED if data in datasets.NAMES else OWN)
     chosen = list(METHODS) if methods == "all" else list(dict.fromkeys(m.strip() for m in methods.split(",")))
     for method in chosen:
         method_class(method)  # an unknown name shows before data are read

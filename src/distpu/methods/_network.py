@@ -33,6 +33,11 @@ SMALL = 20_000  # rows below which preset="auto" takes the preset for small data
 _TURN = threading.RLock()  # torch's random state belongs to the process: fits in several threads take turns
 
 
+def auto_preset(cls: type[PUEstimator], shape: tuple[int, ...], rows: int) -> str:
+    """What preset="auto" takes: 'small' for few rows that an MLP learns from, where the method has it, else 'paper'."""
+    return "small" if "small" in cls.presets and nets.auto_network(shape) == "mlp" and rows < SMALL else "paper"
+
+
 @dataclass(eq=False, repr=False, kw_only=True)
 class NetworkMethod(PUEstimator):
     """A method that trains a network.
@@ -88,8 +93,7 @@ class NetworkMethod(PUEstimator):
         """The preset that fit will take for so many rows of the shape it knows."""
         if self.preset != "auto":
             return self.preset
-        table = nets.auto_network(self.shape_) == "mlp"
-        return "small" if "small" in self.presets and table and rows < SMALL else "paper"
+        return auto_preset(type(self), self.shape_, rows)
 
     def _check_learner(self) -> None:
         nets.check(self.network, self.scaling, self.shape_)

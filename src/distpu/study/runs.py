@@ -10,12 +10,12 @@ from typing import Any, Self
 import numpy as np
 
 from .. import metrics
-from ..datasets import Dataset
+from ..datasets import Dataset, info
 from ..datasets.draw import draw_pu, folds
 from ..estimator import versions
 from ..files.run_folder import RunFolder
 from ..methods import method_class
-from ..methods._network import SMALL, NetworkMethod
+from ..methods._network import NetworkMethod, auto_preset
 from ..params import near, paper_value
 from ..prior import estimate_prior
 from ..train.data import fits
@@ -102,11 +102,12 @@ class Result(Outcome):
 
 def settings_for(method: str, dataset: str, rows: int, preset: str = "auto") -> dict[str, Any]:
     """A method's settings for a data set. 'auto': those searched for it, or for small data; 'paper': its defaults."""
-    presets = method_class(method).presets
+    cls = method_class(method)
+    presets = cls.presets
+    if preset == "auto":
+        preset = dataset if dataset in presets else auto_preset(cls, info(dataset).shape, rows)
     if preset == "paper":
         return {}
-    if preset == "auto":
-        return presets.get(dataset, presets.get("small", {}) if rows < SMALL else {})
     if preset not in presets:
         raise ValueError(f"{method} has no preset {preset!r}{near(preset, presets)}; use auto, paper"
                          f"{''.join(f', {name}' for name in presets)}")  # fmt: skip
