@@ -19,7 +19,7 @@ from distpu import METHODS
 from distpu.params import paper_value
 from distpu.study import experiment as experiments
 from pages import DOCS, PAGES, ROOT, blocks, table, text_of
-from terminal import distpu
+from terminal import distpu, done
 from test_layers import LAYERS
 
 every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -56,10 +56,11 @@ def test_the_readmes_commands_for_a_table_run(toy, tmp_path, monkeypatch):
     table.to_csv("new.csv", index=False)
     table.assign(fraud=np.where(s == 1, 1, np.nan)).to_csv("transactions.csv", index=False)
     (block,) = (block for block in blocks("README.md", "") if "transactions" in block)
-    fit, head, predict = (line.split(" # ")[0].split() for line in block.splitlines())
+    compare, fit, predict = (line.split(" # ")[0].split() for line in block.splitlines())
+    assert "take " in done(*compare[1:])
     for command, *words in (fit, predict):
         assert command == "distpu" and distpu(*words).code == 0
-    ranked = list(csv.DictReader(Path(head[1]).read_text().splitlines()))
+    ranked = list(csv.DictReader(Path(predict[2], "ranked.csv").read_text().splitlines()))
     assert len(ranked) == (s == 0).sum()
     top = [row["row"] for row in ranked[:20]]  # row 0 is the first row of data
     assert np.mean([y[int(row)] for row in top]) > 0.9
