@@ -7,6 +7,25 @@ from typing import Annotated, Any
 
 import typer
 
+Data = Annotated[
+    str, typer.Argument(metavar="DATA", help="A data set's name (distpu data) or a .csv, .parquet or .npz file.")
+]
+Label = Annotated[
+    str | None,
+    typer.Option(metavar="COLUMN", help="Files: the label column; 1 = known positive, 0 or empty = unlabelled."),
+]
+Positive = Annotated[
+    str | None, typer.Option(metavar="VALUE", help="Files: the label value of known positives, when it is not 1.")
+]
+Labelled = Annotated[int | None, typer.Option(metavar="N", help="Named data sets: how many positives stay labelled.")]
+Prior = Annotated[
+    str | None,
+    typer.Option(
+        metavar="P",
+        help="Share of positives among the unlabelled rows: a number, 'auto' (estimate it; default for files) or "
+        "'true' (named data sets only; their default).",
+    ),
+]
 Jobs = Annotated[
     int | None,
     typer.Option(metavar="N", min=1, help="Runs at a time. If absent: one per core; on a GPU 1, or 5 MLPs by MPS."),

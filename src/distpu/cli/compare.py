@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ._options import DataRoot, Jobs, Preset, read_prior
+from ._options import Data, DataRoot, Jobs, Label, Labelled, Positive, Preset, Prior, read_prior
 from ._print import fill, mean, print_table
 from .fit import check_file
 
@@ -22,9 +22,7 @@ OWN = "dist-pu,nnpu,elkan-noto,bagging-pu,two-step"  # and on a user's file
 
 
 def compare(
-    data: Annotated[
-        str, typer.Argument(metavar="DATA", help="A data set's name (distpu data) or a .csv, .parquet or .npz file.")
-    ],
+    data: Data,
     methods: Annotated[
         str | None,
         typer.Option(
@@ -33,27 +31,13 @@ def compare(
             f"{NAMED} for a named data set, {OWN} for a file.",
         ),
     ] = None,
-    label: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="Files: the label column; 1 = known positive, 0 or empty = unlabelled."),
-    ] = None,
-    positive: Annotated[
-        str | None,
-        typer.Option(metavar="VALUE", help="Files: the label value of known positives, when it is not 1."),
-    ] = None,
-    prior: Annotated[
-        str | None,
-        typer.Option(
-            metavar="P",
-            help="A number, 'auto' (estimate it; default for files) or 'true' (named data sets only; their default).",
-        ),
-    ] = None,
+    label: Label = None,
+    positive: Positive = None,
+    prior: Prior = None,
     seeds: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Named data sets: runs of each, with seeds 0 to N-1 (3).")
     ] = None,
-    labelled: Annotated[
-        int | None, typer.Option(metavar="N", help="Named data sets: how many positives stay labelled.")
-    ] = None,
+    labelled: Labelled = None,
     scenario: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="Named data sets: case-control (the paper's protocol) or single-set."),

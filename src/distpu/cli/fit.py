@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ._options import DataRoot, Preset, read_prior, read_settings
+from ._options import Data, DataRoot, Label, Labelled, Positive, Preset, Prior, read_prior, read_settings
 from ._print import fill, print_results, print_table, say_settings
 
 if TYPE_CHECKING:
@@ -16,29 +16,12 @@ if TYPE_CHECKING:
 
 
 def fit(
-    data: Annotated[
-        str, typer.Argument(metavar="DATA", help="A data set's name (distpu data) or a .csv, .parquet or .npz file.")
-    ],
+    data: Data,
     method: Annotated[str, typer.Option(metavar="NAME", help="The method (distpu methods).")] = "dist-pu",
-    label: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="Files: the label column; 1 = known positive, 0 or empty = unlabelled."),
-    ] = None,
-    positive: Annotated[
-        str | None,
-        typer.Option(metavar="VALUE", help="Files: the label value of known positives, when it is not 1."),
-    ] = None,
-    labelled: Annotated[
-        int | None, typer.Option(metavar="N", help="Named data sets: how many positives stay labelled.")
-    ] = None,
-    prior: Annotated[
-        str | None,
-        typer.Option(
-            metavar="P",
-            help="Share of positives among the unlabelled rows: a number, 'auto' "
-            "(estimate it; default for files) or 'true' (named data sets only; their default).",
-        ),
-    ] = None,
+    label: Label = None,
+    positive: Positive = None,
+    labelled: Labelled = None,
+    prior: Prior = None,
     scenario: Annotated[
         str,
         typer.Option(
