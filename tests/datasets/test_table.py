@@ -152,7 +152,7 @@ def test_columns_that_are_not_numeric_are_named(tmp_path):
         dates = pd.date_range("2024", periods=3)
         WRITERS[name](TABLE.assign(city=["x", "y", "z"], day=dates, mixed=["1", "2", "?"]), tmp_path / name)
         told = message(ValueError, datasets.read, tmp_path / name, label="label")
-        assert "not numeric, 'city', 'day', 'mixed'; drop or encode them" in told and "'a'" not in told
+        assert "not numeric, 'city', 'day', 'mixed'; drop or encode these columns" in told and "'a'" not in told
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """Data sets: a name (`load`) or a user's file (`read`) in, arrays out.
 
-Files are judged by their content, not by name or origin: what is read is compared with the md5 of the
-official release, and nothing is unpickled or unpacked that could run code or write outside its folder.
+The content of a file decides whether it is used, not its name or origin: its md5 must be that of the official
+release. Unpickling calls no function that a file names, and unpacking writes only into the set's own folder.
 pandas, scikit-learn, Pillow and rich are imported where they are used, so that listing the sets stays quick.
 """
 
@@ -21,7 +21,10 @@ __all__ = ["COUNTS", "MD5", "NAMES", "SOURCES", "Dataset", "Info", "catalog", "i
 
 
 def load(name: str, root: str | Path | None = None, download: bool = True) -> Dataset:
-    """The named set with its true labels, from `root` or the usual places; downloaded when it is in none."""
+    """Return the named set with its true labels.
+
+    The set is read from `root` or one of the usual places. If it is in none of them, it is downloaded.
+    """
     known = info(name)
     arrays = _SKLEARN[name]() if name in _SKLEARN else _READERS[name](located(name, root, download))
     x, y, x_test, y_test, *apart = arrays
@@ -29,7 +32,7 @@ def load(name: str, root: str | Path | None = None, download: bool = True) -> Da
 
 
 def catalog(root: str | Path | None = None) -> list[Info]:
-    """All sets and where each one is; looks at file names only."""
+    """Return all sets and where each one is. Only file names are looked at."""
     there = {name: found(name, root) for name in _READERS}
     return [replace(i, where=str(there.get(i.name) or i.where.format(home(root)))) for i in INFO.values()]
 

@@ -1,4 +1,4 @@
-"""The Alzheimer release: 200 people in 32 slices each, as a folder or a zip of JPEG files."""
+"""Reads the Alzheimer release, 200 people in 32 slices each, from a folder or a zip of JPEG files."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ def _both_splits(source: Path, names: list[str], content: Callable[[str], bytes]
     return [*arrays, _last_slices(files["train"])]
 
 
-_LAYOUT = re.compile(r"(?:[^/]+/)?(train|test)/(\w+)/([^/.][^/]*\.(?i:jpe?g))")  # not macOS's ._x.jpg
+_LAYOUT = re.compile(r"(?:[^/]+/)?(train|test)/(\w+)/([^/.][^/]*\.(?i:jpe?g))")  # leaves out macOS's ._x.jpg
 
 
 def _files(source: Path, split: str, names: list[str]) -> list[tuple[str, str, str]]:
-    """Class, file name and path of each image of a split, in that order."""
+    """Return (class, file name, path) of each image of a split, sorted."""
     matches = [m for m in map(_LAYOUT.fullmatch, names) if m and m[1] == split and m[2] in COUNTS[split]]
     found = sorted((m[2], m[3], m[0]) for m in matches)
     for kind, expected in COUNTS[split].items():
         count = sum(row[0] == kind for row in found)
         if count != expected:
-            remedy = f"the release has {expected}; delete it and unpack the release again"
+            remedy = f"but the release has {expected}; delete it and unpack the release again"
             raise ValueError(f"{source} holds {count} images in {split}/{kind}, {remedy}")
     return found
 
@@ -56,7 +56,7 @@ def _files(source: Path, split: str, names: list[str]) -> list[tuple[str, str, s
 def _images(
     source: Path, split: str, files: list[tuple[str, str, str]], content: Callable[[str], bytes]
 ) -> list[np.ndarray]:
-    """Pixels and labels, in the order of the files."""
+    """Return the pixels and the labels, in the order of the files."""
     x = np.empty((len(files), 1, 224, 224), np.uint8)
 
     def decode(i: int) -> None:
@@ -70,11 +70,11 @@ def _images(
 
 
 def _last_slices(files: list[tuple[str, str, str]]) -> np.ndarray | None:
-    """Which training rows are of the last slices that train; None where files are not numbered as in the release.
+    """Return a mask of the last slices among the training rows, or None if files are not numbered as in the release.
 
-    The release shows 200 people in 32 slices each. Those of a class are numbered slice by slice, and its test rows are
-    the last six or seven of the same people. So a training row drawn at random has a twin, the slice next to it, among
-    the others, and most test rows have none (docs/reproduce.md).
+    The release shows 200 people in 32 slices each, and the images of a class are numbered slice by slice. The test
+    rows are the last six or seven slices of the same people. A training row drawn at random therefore has the slice
+    next to it among the other training rows, while most test rows have not (docs/reproduce.md).
     """
     found = [re.fullmatch(r"[A-Za-z]+(\d+)", Path(name).stem) for _, name, _ in files]
     kinds, numbers = np.array([kind for kind, *_ in files]), np.array([int(m[1]) if m else -1 for m in found])

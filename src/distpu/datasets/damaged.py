@@ -1,4 +1,4 @@
-"""One line for every damaged file."""
+"""Turns the error of a damaged file into one line."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def compare(content: bytes, md5: str) -> None:
 
 @contextmanager
 def one_line(what: str | Path | None, remedy: str, discard: Path | None = None):
-    """Whatever a decoder raises on a damaged file becomes one line that names it."""
+    """Replace whatever a decoder raises by one line that names the file. `discard` is deleted, if given."""
     try:
         yield
     except Exception as error:  # pickles, images and archives fail in more ways than can be listed

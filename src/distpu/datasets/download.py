@@ -1,4 +1,4 @@
-"""Downloads that are resumed, and archives that are unpacked nowhere but in their folder. Standard library only."""
+"""Downloads files, resuming broken transfers, and unpacks archives into one folder. Standard library only."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def unpack(archive: Path, folder: Path, wanted: set[str]) -> None:
 
 
 def fetch(url: str, part: Path) -> None:
-    """Bring `part` to its full length, going on from what an earlier try left."""
+    """Download `url` into `part`. The bytes that an earlier try left there are not sent again."""
     for pause in (*PAUSES, None):
         try:
             return _transfer(url, part)
@@ -50,20 +50,20 @@ def _transfer(url: str, part: Path) -> None:
         if error.code != 416 or not have:
             raise
         if error.headers.get("Content-Range") == f"bytes */{have}":
-            return  # nothing is left to send
+            return  # the file is already whole
         part.unlink()
-        raise ConnectionError("the server has fewer bytes than were already here") from error
+        raise ConnectionError("the server's file is shorter than the part already here") from error
     with response:
-        start = have if response.status == 206 else 0  # 200: the server does not resume, start over
+        start = have if response.status == 206 else 0  # 200: the server cannot resume and sends the whole file
         if start and not response.headers.get("Content-Range", "").startswith(f"bytes {start}-"):
             part.unlink()
-            raise ConnectionError("the server sent another range than was asked for")
+            raise ConnectionError("the server did not send the range that was asked for")
         length = response.headers.get("Content-Length", "")
         total = start + int(length) if length.isdigit() else None
         with part.open("ab" if start else "wb") as out:
             for block in watched(iter(lambda: response.read(1 << 16), b""), part.stem, total, start, len):
                 out.write(block)
-    if total and part.stat().st_size < total:  # http.client ends quietly when the other side closes early
+    if total and part.stat().st_size < total:  # http.client raises nothing when the server closes early
         raise ConnectionError(f"it broke off after {part.stat().st_size} of {total} bytes")
 
 

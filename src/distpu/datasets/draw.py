@@ -1,4 +1,4 @@
-"""A PU set is drawn from a labelled one; rows are split into folds. No torch."""
+"""Draws a PU set from a labelled one, and splits rows into folds. No torch."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ if TYPE_CHECKING:
 
 
 def folds(x: np.ndarray, s: np.ndarray, k: int, seed: int) -> np.ndarray:
-    """Fold of each row: labelled and unlabelled rows spread evenly over k folds, equal rows in one.
+    """Return the fold of each row. Labelled and unlabelled rows are spread evenly over k folds.
 
-    A labelled row whose unlabelled copy is held out would lend it its label (the paper's protocol has such copies).
+    Equal rows share a fold. The paper's protocol has a labelled and an unlabelled copy of the same row: in two folds,
+    the labelled copy would tell a model the label of the held-out one.
     """
     flat = np.ascontiguousarray(x.reshape(len(x), -1))
     _, group = np.unique(flat.view(np.dtype((np.void, flat.dtype.itemsize * flat.shape[1]))), return_inverse=True)
@@ -36,18 +37,16 @@ def draw_pu(
 
     Returns row numbers and PU labels `(index, s)`: train on `X[index], s`; `y[index]` is the truth.
 
-    scenario="case-control"  the drawn positives also remain among the unlabelled rows, as the paper does it:
-                             the original row is marked, a copy of it is appended as unlabelled
-    scenario="single-set"    they are taken out of the unlabelled rows, as in a user's own table
+    scenario="case-control"  the drawn positives also remain among the unlabelled rows, as in the paper:
+                             the original row is marked, and a copy of the row is appended as unlabelled
+    scenario="single-set"    the drawn positives are not among the unlabelled rows, as in a user's own table
     """
     y = np.asarray(y)
     positives = np.flatnonzero(y == 1)
     if scenario not in SCENARIOS:
         raise ValueError(f"scenario={scenario!r} is not known; use one of {', '.join(map(repr, SCENARIOS))}")
     if not 1 <= labelled <= len(positives):
-        raise ValueError(
-            f"labelled={labelled} must lie between 1 and the {len(positives)} positives there are (y == 1)"
-        )
+        raise ValueError(f"labelled={labelled} must lie between 1 and the {len(positives)} positives in y (y == 1)")
     chosen = np.random.default_rng(seed).choice(positives, labelled, replace=False)
     index = np.arange(len(y))
     if scenario == "case-control":
@@ -60,15 +59,15 @@ def draw_pu(
 
 
 def unlabelled_prior(population: float, n_labelled: int, n_unlabelled: int) -> float:
-    """Share of positives among the unlabelled rows, when the labelled positives were taken out of a population.
+    """Return the share of positives among the unlabelled rows, given the share in all rows together.
 
-    `prior` means the unlabelled rows' own share everywhere in distpu. A share known for the population, labelled
-    rows included, becomes that share here: (population * n - n_labelled) / n_unlabelled.
+    `population` is the share of positives among labelled and unlabelled rows together. Everywhere in distpu `prior`
+    means the share among the unlabelled rows alone, which is (population * n - n_labelled) / n_unlabelled.
     """
     prior = (population * (n_labelled + n_unlabelled) - n_labelled) / n_unlabelled
     if not 0 < prior < 1:
         raise ValueError(
             f"population={population} with {n_labelled} labelled and {n_unlabelled} unlabelled rows gives a "
-            f"share of {prior:.4g} among the unlabelled; it must lie strictly between 0 and 1"
+            f"share of {prior:.4g} among the unlabelled rows; the share must lie strictly between 0 and 1"
         )
     return prior

@@ -1,4 +1,4 @@
-"""A named set is found, or fetched and checked."""
+"""Finds a named set, or downloads and checks it."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ def located(name: str, root: str | Path | None, download: bool) -> Path:
 
 
 def _download(name: str, home: Path) -> Path:
-    """Fetch and check the set in a hidden folder beside its place, then move it there in one step."""
+    """Download and check the set in a hidden folder beside its place, then move it to its place in one step."""
     target, stage = home / FOLDERS[name][0], home / f".{name}.part"
     try:
         stage.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        remedy = "name a folder that can be written"
+        remedy = "name a folder that you may write to"
         raise FileNotFoundError(f"{name} cannot be put into {home} ({error.strerror}); {remedy}") from error
-    with lock(home, wait=True, leave_file=False):  # two processes would write into each other's .part file
-        if not found(name, home):  # else another process has fetched it while this one waited
+    with lock(home, wait=True, leave_file=False):  # else two processes would write into one .part file
+        if not found(name, home):  # another process may have fetched it while this one waited
             if not sys.stderr.isatty():
                 print(f"fetching {name} from {SOURCES[name]} into {target}", file=sys.stderr)
             fresh = stage / target.name
@@ -56,7 +56,7 @@ def _move(fresh: Path, target: Path) -> None:
     if not target.exists():
         fresh.rename(target)
         return
-    for file in fresh.iterdir():  # the folder lacks files, such as one deleted because it was damaged
+    for file in fresh.iterdir():  # the folder lacks some files: a user may have deleted a damaged one
         if not (target / file.name).exists():
             file.replace(target / file.name)
 

@@ -1,4 +1,4 @@
-"""The named data sets: what each one is, and what proves that a copy is right."""
+"""The named data sets: what each one is, and the checksums and counts of the right copy."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Dataset:
     y_test: np.ndarray
     labelled: int  # labelled positives in the paper's protocol
     positive: str  # the positive class in words
-    apart: np.ndarray | None = None  # training rows as far from the rest as test rows; None where random ones are, too
+    apart: np.ndarray | None = None  # training rows as far from the others as test rows are; None where any row is
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Info:
     shape: tuple[int, ...]  # of one row
     positive: str
     labelled: int
-    where: str  # a path, or what brings the set there
+    where: str  # the path of the set, or how to get the set
 
 
 INFO = {
@@ -49,13 +49,13 @@ NAMES = tuple(INFO)
 
 
 SOURCES = {
-    "fashion-mnist": "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com",  # plain http: MD5 decides
+    "fashion-mnist": "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com",  # http: the md5 is checked
     "cifar-10": "https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.gz",
 }
 
 
 MD5 = {
-    "fashion-mnist": {  # of the decompressed files: the gzip wrapping differs between releases
+    "fashion-mnist": {  # of the decompressed files, since the gzip headers differ between releases
         "train-images-idx3-ubyte": "f4a8712d7a061bf5bd6d2ca38dc4d50a",
         "train-labels-idx1-ubyte": "9018921c3c673c538a1fc5bad174d6f9",
         "t10k-images-idx3-ubyte": "8181f5470baa50b63fa0f6fddb340f0a",
@@ -81,7 +81,7 @@ COUNTS = {  # images per class of the Alzheimer release
 PEOPLE = {"MildDemented": 28, "ModerateDemented": 2, "NonDemented": 100, "VeryMildDemented": 70}
 
 
-TEST_SLICES = 7  # the last of each one's 32 slices; six of most
+TEST_SLICES = 7  # the test rows are the last six or seven of a person's 32 slices
 
 
 def info(name: str) -> Info:

@@ -1,4 +1,4 @@
-"""Where the named sets are looked for, and how they get there."""
+"""The folders in which the named sets are looked for."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SYSTEM = Path("/usr/share/datasets")  # Debian's package dataset-fashion-mnist i
 
 
 def home(root: str | Path | None) -> Path:
-    """Where a set belongs that is not there yet."""
+    """Return the folder that a download is put into."""
     if root is not None:
         return Path(root).expanduser().absolute()
     default = "~/Library/Caches" if sys.platform == "darwin" else "~/.cache"
@@ -38,7 +38,7 @@ def places(name: str, root: str | Path | None) -> list[Path]:
 
 
 def found(name: str, root: str | Path | None) -> Path | None:
-    """The first folder (or zip) that has the files of the set; their content is judged when it is read."""
+    """Return the first folder (or zip) that has all files of the set. Their content is checked when they are read."""
     sources = _alzheimer_sources if name == "alzheimer" else lambda place: _complete_folders(name, place)
     return next((path for place in places(name, root) for path in sources(place)), None)
 
@@ -50,7 +50,7 @@ def _complete_folders(name: str, place: Path) -> Iterator[Path]:
 
 def _alzheimer_sources(place: Path) -> Iterator[Path]:
     for folder in (place / "alzheimer", place):
-        with suppress(OSError):  # not a folder, or not ours to read
+        with suppress(OSError):  # it is no folder, or it may not be read
             candidates = [folder, *sorted(folder.iterdir())]
             yield from (f for f in candidates if os.path.isdir(f / "train" / "NonDemented"))
     zips = [place] if place.suffix == ".zip" else [place / name for name in ZIPS]

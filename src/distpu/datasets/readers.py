@@ -1,4 +1,4 @@
-"""Files of the official releases -> x, y, x_test, y_test."""
+"""Read the official releases: files -> x, y, x_test, y_test."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def breast_cancer() -> list[np.ndarray]:
 
 
 def _halves(x, strata, y) -> list[np.ndarray]:
-    """Every other row of each stratum trains: one split, whatever the seed and the versions of libraries."""
+    """Take every other row of each stratum for training, so that no seed and no library version changes the split."""
     train = np.zeros(len(y), dtype=bool)
     for value in np.unique(strata):
         train[np.flatnonzero(strata == value)[::2]] = True
@@ -48,12 +48,12 @@ def fashion_mnist(folder: Path) -> list[np.ndarray]:
 
 
 def idx(path: Path, name: str) -> np.ndarray:
-    """The array of an idx file: a magic number whose last byte counts dimensions, the sizes, the bytes."""
+    """Return the array of an idx file: a magic number whose last byte counts the dimensions, the sizes, the bytes."""
     raw = path.read_bytes()
     raw = gzip.decompress(raw) if raw.startswith(b"\x1f\x8b") else raw
     compare(raw, MD5["fashion-mnist"][name])
     sizes = np.frombuffer(raw, ">u4", count=raw[3], offset=4)
-    return np.frombuffer(raw, np.uint8, offset=4 + 4 * raw[3]).reshape(sizes).copy()  # frombuffer: read-only
+    return np.frombuffer(raw, np.uint8, offset=4 + 4 * raw[3]).reshape(sizes).copy()  # frombuffer is read-only
 
 
 def cifar10(folder: Path) -> list[np.ndarray]:
@@ -65,7 +65,7 @@ def cifar10(folder: Path) -> list[np.ndarray]:
 
 
 def cifar_rows(path: Path, name: str) -> np.ndarray:
-    """One batch as (label, pixels) rows, from the .bin file or from the pickle."""
+    """Return one batch as rows (label, pixels), read from the .bin file or from the pickle."""
     raw = path.read_bytes()
     if path.suffix != ".bin":
         batch = _PlainUnpickler(io.BytesIO(raw), encoding="bytes").load()
@@ -80,20 +80,20 @@ def _new_array(kind, shape, code):
 
 
 _PICKLED = {
-    "numpy.core.multiarray._reconstruct": _new_array,  # as numpy 1 called it
-    "numpy._core.multiarray._reconstruct": _new_array,  # and numpy 2
-    "numpy.ndarray": None,  # only ever the `kind` above
-    "numpy.dtype": lambda code, *flags: np.dtype(code),  # numpy 2.4.0 to 2.4.4 warn of the old flags
-    "_codecs.encode": lambda text, encoding: text.encode("latin1"),  # how Python 3 puts bytes into protocol 2
+    "numpy.core.multiarray._reconstruct": _new_array,  # numpy 1's name
+    "numpy._core.multiarray._reconstruct": _new_array,  # numpy 2's name
+    "numpy.ndarray": None,  # only passed on to _new_array as `kind`
+    "numpy.dtype": lambda code, *flags: np.dtype(code),  # numpy 2.4.0 to 2.4.4 warn when the old flags are passed
+    "_codecs.encode": lambda text, encoding: text.encode("latin1"),  # Python 3 writes bytes so in protocol 2
 }
 
 
 class _PlainUnpickler(pickle.Unpickler):
-    """Builds numpy arrays and nothing else: a pickle may name any function, and unpickling would call it."""
+    """Builds numpy arrays and nothing else. A plain Unpickler would call any function that the pickle names."""
 
     def find_class(self, module: str, name: str):
         if f"{module}.{name}" not in _PICKLED:
-            raise ValueError(f"it asks for {module}.{name}, which no CIFAR-10 batch needs")
+            raise ValueError(f"it would call {module}.{name}, which no CIFAR-10 batch needs")
         return _PICKLED[f"{module}.{name}"]
 
 

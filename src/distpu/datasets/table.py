@@ -1,4 +1,4 @@
-"""A user's own file -> X, y."""
+"""Reads a user's own file: a path -> X, y."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 def read(
     path: str | Path, label: str | None = None, columns: list[str] | None = None
 ) -> tuple[np.ndarray | pd.DataFrame, np.ndarray | None]:
-    """X and y of a .npz, .parquet, .csv or .tsv file (text also .gz); y is None when there is no label.
+    """Return X and y of a .npz, .parquet, .csv or .tsv file (.csv and .tsv also as .gz).
 
-    Of a table, `columns` keeps those alone and in that order, whatever else it holds.
+    y is None when there is no label. If `columns` are given, X of a table has these columns only, in this order.
     """
     path = Path(path).expanduser()
     if not path.exists():
@@ -42,7 +42,7 @@ def read(
 
 def _read_npz(path: Path, label: str | None) -> tuple[np.ndarray, np.ndarray | None]:
     with one_line(path, "write plain arrays with numpy.savez"):
-        zipfile.ZipFile(path).close()  # np.load would call anything else a pickle
+        zipfile.ZipFile(path).close()  # np.load would take a file that is no zip for a pickle
         with np.load(path, allow_pickle=False) as archive:
             keys = archive.files
             label = label or next((key for key in ("y", "s") if key in keys), None)
@@ -71,11 +71,11 @@ def _read_table(
     with one_line(path, "write it again"):
         if kind == ".parquet":
             table = pd.read_parquet(path).reset_index(drop=True)
-        else:  # low_memory would guess types piece by piece and mix 1 and "1" in one column
+        else:  # low_memory guesses types piece by piece, which could mix 1 and "1" in one column
             table = pd.read_csv(path, low_memory=False, **_separated(path, kind))
-    if not isinstance(table.index, pd.RangeIndex):  # pandas took the surplus column for row names
+    if not isinstance(table.index, pd.RangeIndex):  # pandas made row names of the surplus column
         raise ValueError(f"{path} has more fields in its rows than in its header; name every column")
-    table.columns = table.columns.map(str)  # Parquet can hold numbers there; a model keeps names as text
+    table.columns = table.columns.map(str)  # Parquet may hold numbers as names; a model stores names as text
     wanted = [*(columns or []), *([] if label is None else [label])]
     missing = [name for name in wanted if name not in table]
     if missing:
@@ -91,7 +91,11 @@ def _read_table(
 
 
 def _separated(path: Path, kind: str) -> dict[str, str]:
-    """By commas; by semicolons where the header is, as spreadsheets of half of Europe write it, with decimal commas."""
+    """Return pandas' separator options for a text file.
+
+    A .csv file has commas, or semicolons if its header has more of them. European spreadsheets write semicolons, and
+    often decimal commas with them.
+    """
     if ".tsv" in kind:
         return {"sep": "\t"}
     with (gzip.open if path.suffix == ".gz" else open)(path, "rt", errors="replace") as file:
@@ -102,7 +106,10 @@ def _separated(path: Path, kind: str) -> dict[str, str]:
 
 
 def _without_row_numbers(table: pd.DataFrame, path: Path) -> pd.DataFrame:
-    """A nameless column of different whole numbers is pandas' index: in a sorted table it gives the labels away."""
+    """Leave out a nameless column of distinct whole numbers: it is pandas' index.
+
+    In a table sorted by label, a model could read the labels off the row numbers.
+    """
     from pandas.api.types import is_integer_dtype
 
     odd = [c for c in table if c.startswith("Unnamed: ") and is_integer_dtype(table[c]) and table[c].is_unique]
@@ -114,7 +121,7 @@ def _without_row_numbers(table: pd.DataFrame, path: Path) -> pd.DataFrame:
 def _as_in_file(column: pd.Series) -> np.ndarray:
     from pandas.api.types import is_numeric_dtype
 
-    if column.hasnans:  # nullable columns would give pandas.NA, which compares with nothing
+    if column.hasnans:  # a nullable column would give pandas.NA, which equals nothing
         return column.to_numpy(float if is_numeric_dtype(column) else object, na_value=float("nan"))
     return column.to_numpy()
 
@@ -124,9 +131,9 @@ def _numbers(table: pd.DataFrame, path: Path) -> pd.DataFrame:
 
     if not len(table.columns):
         raise ValueError(f"{path} has no column besides the label; add the columns to learn from")
-    as_objects = ("boolean", "decimal", "empty")  # booleans with gaps, and what Parquet alone can hold
+    as_objects = ("boolean", "decimal", "empty")  # booleans with gaps, and types that only Parquet has
     odd = [c for c in table if not is_numeric_dtype(table[c]) and infer_dtype(table[c]) not in as_objects]
     if odd:
-        remedy = "drop or encode them (mixed tables are not read yet)"
+        remedy = "drop or encode these columns (mixed tables are not read yet)"
         raise ValueError(f"{path} has columns that are not numeric, {some(odd)}; {remedy}")
     return table.astype(float)
