@@ -83,7 +83,9 @@ def test_too_few_labelled_rows_to_estimate_from():
 def test_few_labelled_rows_are_said_to_be_few():
     random = np.random.default_rng(5)
     x, s = random.normal(size=(80, 3)), np.arange(80)
-    with pytest.warns(UserWarning, match="from 7 labelled positives: below 20 .* give the prior as a number"):
+    with pytest.warns(
+        UserWarning, match="from 7 labelled positives; with fewer than 20, .* give the prior as a number"
+    ):
         estimate_prior(x, (s < 7).astype(int))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -110,7 +112,7 @@ def test_one_blank_cell_changes_little(toy):
 
 def test_values_that_are_no_numbers_are_refused(toy):
     _, s, _ = toy
-    with pytest.raises(ValueError, match="the prior is estimated from numbers, and X holds other values"):
+    with pytest.raises(ValueError, match="the prior is estimated from numbers, but X holds other values"):
         estimate_prior(pd.DataFrame({"a": ["x"] * 300}), s)
     with pytest.raises(ValueError, match="X has 5 rows, but y has 300 labels"):
         estimate_prior(np.zeros((5, 2)), s)

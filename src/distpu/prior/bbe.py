@@ -16,7 +16,7 @@ def bbe(z_p: np.ndarray, z_u: np.ndarray, delta: float = 0.1, gamma: float = 0.0
     z_p, z_u = np.sort(z_p), np.sort(z_u)
     eps = sum(math.sqrt(math.log(4 / delta) / (2 * len(z))) for z in (z_p, z_u))
     cuts = np.unique(np.concatenate([z_p, z_u]))
-    cuts = cuts[cuts <= z_p[-1]]  # above it q_P is 0
+    cuts = cuts[cuts <= z_p[-1]]  # above the highest z_p, q_P is 0
     q_p = 1 - np.searchsorted(z_p, cuts) / len(z_p)
     q_u = 1 - np.searchsorted(z_u, cuts) / len(z_u)
     best = np.argmin((q_u + (1 + gamma) * eps) / q_p)

@@ -1,4 +1,4 @@
-"""Scores of rows by models that never saw them."""
+"""Scores rows by models that were not trained on them."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ FOLDS, TREES, MAX_ROWS, MAX_FEATURES = 5, 200, 20_000, 50
 
 
 def out_of_fold_scores(x: Any, s: np.ndarray, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Scores P(labelled | x) of a random forest that never saw the row: (labelled rows', unlabelled rows').
+    """Return the scores P(labelled | x) of the labelled and of the unlabelled rows.
 
-    Beyond MAX_ROWS rows a sample is scored: the estimate is as sure as the number of labelled rows lets it be, and
-    a forest on all rows costs minutes. Images, and tables wider than MAX_FEATURES columns by a factor of ten, are
-    reduced to MAX_FEATURES principal components first: a tree splits on one pixel at a time, and single pixels say
-    little while the components carry most of the variance. A sparse table gives the scores of the same table as an
-    array. Missing values are left to the forest, which knows them.
+    A random forest that was trained on the other folds scores each row. Of more than MAX_ROWS rows a sample is scored:
+    a forest on all rows takes minutes, and the number of labelled rows limits the precision anyway. Images, and tables
+    of more than 10 MAX_FEATURES columns, are first reduced to MAX_FEATURES principal components: a tree splits on one
+    pixel at a time and a single pixel says little, while the components carry most of the variance. A sparse table has
+    the scores of the same table as an array. The forest itself handles missing values.
     """
     from sklearn.ensemble import RandomForestClassifier
 
@@ -31,7 +31,7 @@ def out_of_fold_scores(x: Any, s: np.ndarray, seed: int = 0) -> tuple[np.ndarray
     z, fold = _few_columns(x[rows], s, min(FOLDS, len(p)), seed)
     score = np.empty(len(s))
     for k in range(fold.max() + 1):
-        if not s[fold != k].any():  # every labelled row is a copy of one and the same
+        if not s[fold != k].any():  # all labelled rows are equal, and equal rows share a fold
             raise ValueError("prior='auto' needs at least 2 different labelled positives; give the prior as a number")
         forest = RandomForestClassifier(TREES, n_jobs=-1 if len(z) > 2000 else 1, random_state=seed)
         forest.fit(z[fold != k], s[fold != k])
@@ -40,10 +40,10 @@ def out_of_fold_scores(x: Any, s: np.ndarray, seed: int = 0) -> tuple[np.ndarray
 
 
 def _few_columns(x: Any, s: np.ndarray, k: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """The rows as a table that a forest can take, and the fold of each row."""
+    """Return the rows as a table that a forest can take, and the fold of each row."""
     from sklearn.decomposition import PCA, TruncatedSVD
 
-    if hasattr(x, "indptr") and x.shape[1] > 10 * MAX_FEATURES:  # too wide to be made dense: reduced as it is
+    if hasattr(x, "indptr") and x.shape[1] > 10 * MAX_FEATURES:  # too wide to be made dense
         z = TruncatedSVD(min(MAX_FEATURES, x.shape[1] - 1), random_state=seed).fit_transform(x).astype(np.float32)
         return z, folds(z, s, k, seed)
     z = x.toarray() if hasattr(x, "indptr") else x
