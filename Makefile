@@ -1,4 +1,4 @@
-# The words a newcomer needs: make demo, make test. Everything installs itself into .venv.
+# A newcomer needs two commands: make demo and make test. Each installs what it needs into .venv first.
 PYTHON ?= python3
 BIN := .venv/bin
 export OMP_WAIT_POLICY ?= PASSIVE
@@ -25,11 +25,11 @@ test-slow: .venv/ready
 bench: .venv/ready
 	$(BIN)/python tools/bench.py
 
-# make reproduce NAME=figure-1: a table or figure of the paper; `distpu reproduce` lists them
+# make reproduce NAME=figure-1 makes a table or figure of the paper. `distpu reproduce` lists the names.
 reproduce: .venv/ready
 	$(BIN)/distpu reproduce $(NAME)
 
-# The site, into site/. Its search needs a server: .venv/bin/python -m http.server -d site
+# Builds the site into site/. The site's search needs a server: .venv/bin/python -m http.server -d site
 docs: .venv/ready
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
