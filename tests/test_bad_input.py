@@ -343,7 +343,7 @@ BAD_SETTINGS = [  # setting, value, words of the message
     ("gamma", 1.5, "gamma=1.5 must be at least 0 and at most 1"),
     ("batch_size", 1, "batch_size=1 must be at least 2"),
     ("loss", "sigmiod", "did you mean 'sigmoid'?"),
-    ("scaling", "imagenet", "scaling='imagenet' takes images with 3 channels, rows have shape (6,); use 'auto'"),
+    ("scaling", "imagenet", "scaling='imagenet' takes images with 3 channels, but rows have shape (6,); use 'auto'"),
     ("network", "mpl", "network='mpl' is not known; did you mean 'mlp'?"),
     ("network", "cnn-13", "rows have shape (6,); use 'mlp'"),
     ("device", "gpu", "device='gpu' is not there"),
@@ -691,7 +691,7 @@ def test_a_value_far_out_is_named(toy, here):
     far = pd.DataFrame(X, columns=list("abcdef"))
     far.loc[17, "b"] = 999_999.0
     with pytest.warns(
-        UserWarning, match=r"column 'b' has 999999, where half of its values lie between .* values so far ou"
+        UserWarning, match=r"column 'b' has 999999, but half of its values lie between .* values so far ou"
     ):
         small("nnpu", prior=0.4, epochs=1).fit(far, s)
     with pytest.warns(UserWarning, match="column 1 has 999999"):

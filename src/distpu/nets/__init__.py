@@ -1,4 +1,4 @@
-"""The networks. Each is built from the shape of one row and returns logits of shape (n,)."""
+"""The networks. Each one is built from the shape of a row and returns logits of shape (n,)."""
 
 from .choice import NETWORKS, auto_network, body, check
 from .cnn13 import cnn13

@@ -1,4 +1,4 @@
-"""Which network takes which rows: a name, 'auto', or a callable of the user's."""
+"""Chooses and builds the network for rows of a shape: by a name, by 'auto', or by the user's callable."""
 
 from __future__ import annotations
 
@@ -19,14 +19,20 @@ NEEDS_IMAGES = {"cnn-13": (1, 3, 4), "resnet-50": (1, 3)}  # network -> channels
 
 
 def auto_network(shape: Shape) -> str:
-    """The network the paper takes for such rows: tables and small grey images mlp, small colour images cnn-13."""
+    """Return the name of the network that the paper uses for such rows.
+
+    Tables and small grey images get mlp, small colour images cnn-13, and large images resnet-50.
+    """
     if len(shape) == 1 or (shape[0] == 1 and max(shape[1:]) <= 48):
         return "mlp"
     return "cnn-13" if max(shape[1:]) <= 48 else "resnet-50"
 
 
 def body(network: str | Callable[..., nn.Module], shape: Shape) -> nn.Module:
-    """A fresh body: a known name, "auto", or the user's callable (called with the row shape if it takes one)."""
+    """Build a network, without its input scaling, from a known name, "auto" or the user's callable.
+
+    The callable gets the shape of a row if it has a parameter without a default.
+    """
     if callable(network):
         takes_shape = any(
             p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
@@ -43,11 +49,11 @@ def check(network: str | Callable[..., nn.Module], scaling: str, shape: Shape) -
     """Refuse a network or a scaling that cannot take rows of such a shape."""
     name = None if callable(network) else _known(network, shape)
     if scaling == "imagenet" and not takes_imagenet(name, shape):
-        raise ValueError(f"scaling='imagenet' takes images with 3 channels, rows have shape {shape}; use 'auto'")
+        raise ValueError(f"scaling='imagenet' takes images with 3 channels, but rows have shape {shape}; use 'auto'")
 
 
 def takes_imagenet(name: str | None, shape: Shape) -> bool:
-    """Three channels; or one, which the three constants turn into three, as resnet-50 wants them."""
+    """Images of three channels do; for resnet-50, scaling by three constants makes three channels of one."""
     return len(shape) == 3 and (shape[0] == 3 or (shape[0] == 1 and name == "resnet-50"))
 
 

@@ -11,10 +11,10 @@ from .mlp import Shape, kaiming
 
 
 class Conv(nn.Conv2d):
-    """A convolution before BatchNorm: fast, and the same as a plain one.
+    """A convolution before BatchNorm, faster than a plain one and with the same result.
 
-    BatchNorm subtracts the mean over the batch and with it the bias, whose gradient is 0: in training it is not added,
-    and stays what it was, 0. On a GPU channels are padded to a multiple of 8, which tensor cores want.
+    In training the bias is not added: BatchNorm subtracts the mean over the batch, and the bias with it, so the bias
+    has no gradient and stays 0. On a GPU the channels are padded to a multiple of 8, which tensor cores need.
     """
 
     def __init__(self, n_in: int, n_out: int, kernel: int, stride: int):

@@ -1,4 +1,4 @@
-"""A body behind its own input scaling."""
+"""Network: the input scaling and the network proper, its body, in one module."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from .scaling import FURTHEST
 
 
 class Network(nn.Module):
-    """A body behind its own input scaling, so that a saved model is complete; logits come out as (n,), in float32.
+    """Scales its input and passes it through the body. Returns logits of shape (n,) in float32.
 
-    How a pass is computed is no part of the model: in training in bfloat16, compiled, as asked; a score in float32.
+    The scaling is part of the module, so that a saved model is complete. bfloat16 and compiled code are used in
+    training only, when `in_bfloat16` and `in_compiled_code` ask for them. Scores are always computed in float32.
     """
 
     mean: Tensor
@@ -30,13 +31,13 @@ class Network(nn.Module):
         self.scaled = bool((mean != 0).any() or (scale != 1).any())
         self.images = any(isinstance(layer, nn.Conv2d) for layer in body.modules())
         if self.images:
-            # what convolutions are fastest in, on GPU and CPU
+            # the memory layout in which convolutions are fastest, on a GPU and on a CPU
             body.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
     def forward(self, x: Tensor) -> Tensor:
         x = (x.float() - self.mean) / self.scale if self.scaled else x.float()
         if self.scaled and x.dim() == 2:
-            x = x.clamp(-FURTHEST, FURTHEST)  # of a table: one sentinel value must not drown a batch
+            x = x.clamp(-FURTHEST, FURTHEST)  # in a table, one sentinel value must not dominate a batch
         if self.images and x.dim() == 4:
             x = x.contiguous(memory_format=torch.channels_last)
         through = _compiled() if self.in_compiled_code and self.training else _through
@@ -59,9 +60,11 @@ def _through(body: nn.Module, x: Tensor) -> Tensor:
 
 @functools.cache
 def _compiled() -> Callable[[nn.Module, Tensor], Tensor]:
-    """One function for all networks: those of the same layers share its code, in the process and on disk.
+    """Return one compiled function for all networks.
 
-    Code for one shape each: else the second shape of a process gets code for any, and a run's bits hang on its past.
+    Networks with the same layers share its machine code, in the process and on disk. Each shape gets code of its own.
+    By default torch would compile code for any shape when a process meets a second one, and the bits of a run would
+    depend on the runs before it.
     """
     import torch._dynamo
 

@@ -27,7 +27,7 @@ class Bottleneck(nn.Module):
 
 
 class ResNet50(nn.Module):
-    """ResNet-50 with one output. Parameter names equal torchvision's, so its published weights load (less `fc`)."""
+    """ResNet-50 with one output. Parameter names equal torchvision's, so its published weights load, except `fc`."""
 
     def __init__(self, width: int = 64) -> None:
         super().__init__()
@@ -48,7 +48,7 @@ class ResNet50(nn.Module):
         return nn.Sequential(Bottleneck(n_in, width, stride), *rest)
 
     def forward(self, x: Tensor) -> Tensor:
-        x = x.expand(-1, 3, -1, -1)  # grey images have one channel, the published weights want three
+        x = x.expand(-1, 3, -1, -1)  # a grey image has one channel, and the published weights need three
         x = self.maxpool(self.relu(self.bn1(self.conv1(x))))
         x = self.layer4(self.layer3(self.layer2(self.layer1(x))))
         return self.fc(self.avgpool(x).flatten(1))

@@ -1,4 +1,4 @@
-"""What a network does to its input first, and the constants for it."""
+"""The constants by which a network scales its input."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from .choice import auto_network, takes_imagenet
 IMAGENET_MEAN, IMAGENET_STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 
-# Of a column of a table, what lies further than this many widths of its middle half from its median counts as if it lay
-# there when the column's mean and deviation are taken; scaled values are cut off at FURTHEST. One 999999 among 2,000
-# values had squeezed all others into one point (LOG.md). From FAR widths on the user is told.
+# The width of a column of a table is the distance between its quartiles. The mean and deviation of a column are taken
+# with every value clipped to at most WIDTHS widths from the median; scaled values are clipped to +-FURTHEST. Otherwise
+# one value of 999999 among 2,000 would squeeze all others into one point. A value beyond FAR widths brings a warning.
+# Measured: docs/log/2026-11.md#values-far-out-in-a-table-kept
 WIDTHS, FURTHEST, FAR = 20, 50.0, 100
 
 
@@ -27,13 +28,13 @@ SCALINGS = ("auto", "standard", "imagenet", "unit", "none")
 def scaling_constants(
     scaling: str, x: Tensor, network: str | Callable[..., nn.Module] = "auto"
 ) -> tuple[Tensor, Tensor]:
-    """(mean, scale) that a Network subtracts and divides by.
+    """Return (mean, scale): a Network computes (x - mean) / scale.
 
-    standard  columns (tables) or channels (images) to mean 0, standard deviation 1 over the training rows; in a table
-              without the pull of values far out
-    imagenet  x / 255, then ImageNet's mean and deviation per channel, as the paper does for CIFAR-10 and Alzheimer
+    standard  each column (table) or channel (images) gets mean 0 and standard deviation 1 over the training rows;
+              values far out in a table are clipped first
+    imagenet  x / 255, then ImageNet's mean and deviation per channel, as in the paper for CIFAR-10 and Alzheimer
     unit      x / 255
-    none      as it is: the paper's public code feeds F-MNIST as raw 0..255
+    none      x as it is: the paper's public code passes the bytes 0..255 of F-MNIST to the network
     """
     images, bytes_ = x.dim() == 4, x.dtype == torch.uint8
     if scaling == "auto":
@@ -50,7 +51,7 @@ def scaling_constants(
         axes = (0, 2, 3) if images else (0,)
         count = x.numel() / (x.shape[1])
         low, high = (None, None) if images or bytes_ else near_the_middle(x)
-        chunks = x.split(2**16)  # in double, but never the whole table at once
+        chunks = x.split(2**16)  # float64 chunk by chunk, since all rows as float64 may not fit into memory
 
         def read(chunk: Tensor) -> Tensor:
             return chunk.double() if low is None else chunk.double().clamp(low, high)
@@ -59,26 +60,26 @@ def scaling_constants(
         column = mean.view(-1, 1, 1) if images else mean
         var = torch.stack([(read(c) - column).square().sum(axes) for c in chunks]).sum(0) / count
         std = var.sqrt().view_as(column)
-        std = torch.where(std > 1e-12 * column.abs(), std, torch.ones_like(std))  # a constant column: 0, not NaN
+        std = torch.where(std > 1e-12 * column.abs(), std, torch.ones_like(std))  # a constant column becomes 0, not NaN
         return column.float(), std.float()
     return torch.zeros(()), torch.tensor(255.0 if scaling == "unit" else 1.0)
 
 
 def quartiles(x: np.ndarray | Tensor) -> np.ndarray:
-    """Of each column of a table, (3, columns), by some ten thousand of its rows."""
+    """Return the quartiles of each column of a table, (3, columns), from about 10,000 of its rows."""
     some = x[:: max(1, len(x) // 10_000)]
     return np.percentile(some.double().cpu().numpy() if isinstance(some, Tensor) else some, [25, 50, 75], axis=0)
 
 
 def near_the_middle(x: Tensor) -> tuple[Tensor, Tensor]:
-    """(lowest, highest) value of each column that counts as it is; a column that is mostly one value is let be."""
+    """Return the bounds (low, high) that each column is clipped to: infinite where half of the values are equal."""
     low, middle, high = torch.from_numpy(quartiles(x)).to(x.device)
     width = torch.where(high > low, WIDTHS * (high - low), math.inf)
     return middle - width, middle + width
 
 
 def warn_of_far_values(x: np.ndarray, names: Sequence[str] | None) -> None:
-    """They are cut off; but what they mean the user knows: a sentinel, or a column to be logged."""
+    """Name the columns with values that are clipped: only the user knows whether such a value means something."""
     if x.dtype == np.uint8 or not x.size:
         return
     low, middle, high = quartiles(x)
@@ -88,8 +89,8 @@ def warn_of_far_values(x: np.ndarray, names: Sequence[str] | None) -> None:
         values = x[:, column]
         value = values[np.abs(values - middle[column]).argmax()]
         warnings.warn(
-            f"{which} has {value:g}, where half of its values lie between {low[column]:g} and {high[column]:g}; values "
-            "so far out are cut off: if they mean something take the column's logarithm, if not clear them",
+            f"{which} has {value:g}, but half of its values lie between {low[column]:g} and {high[column]:g}; values "
+            "so far out are clipped; take the column's logarithm if they are real, replace them if they are not",
             UserWarning,
             stacklevel=5,
         )
