@@ -140,7 +140,7 @@ class Waits(Objective):
 def test_a_step_that_cannot_be_captured_runs_eagerly(objective, why):
     run = run_on_gpu()
     model, after = run.net(), run.net()
-    with pytest.warns(RuntimeWarning, match=f"{objective.__name__} can't be recorded.*{why}"):
+    with pytest.warns(RuntimeWarning, match=f"{objective.__name__} cannot be recorded.*{why}"):
         run.train("stage", model, objective(), Recipe(epochs=2, batch_size=4))
     run.train("after", after, Risk("risk", lambda z, s: z.square().mean()), Recipe(epochs=1, batch_size=4))  # goes on
 

@@ -1,4 +1,4 @@
-"""Networks and stages of training as tensors of a run folder, and back. What does not fit changes nothing."""
+"""Packs networks and stages of training into tensors for a run folder, and unpacks them after a check."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from .. import nets
 from ..files.run_folder import RunFolder
 from ..files.tensors import Tensors
 
-SLOTS = {"step", "exp_avg", "exp_avg_sq"}  # what Adam keeps of a parameter
+SLOTS = {"step", "exp_avg", "exp_avg_sq"}  # what Adam stores for each parameter
 
 
 def restored(folder: RunFolder, network: Any, shape: nets.Shape) -> nets.Network:
-    """The trained network of a finished run."""
+    """Return the trained network of a finished run."""
     weights = folder.weights()
     try:
         if not callable(network):
-            with torch.device("meta"):  # takes no memory: a damaged shape may ask for terabytes
+            with torch.device("meta"):  # the meta device takes no memory: a damaged shape may ask for terabytes
                 planned = nets.body(network, shape).state_dict()
             _compare(_part(weights, "body."), planned)
         _check_scaling(weights, shape)
@@ -33,7 +33,7 @@ def restored(folder: RunFolder, network: Any, shape: nets.Shape) -> nets.Network
     except _Misfit as error:
         raise ValueError(
             f"the weights in {folder} do not fit network={network!r} for rows of shape {shape} ({error}); "
-            "pass the network it was trained with, or train into a new folder"
+            "pass the network that the folder was trained with, or train into a new folder"
         ) from None
     except (ValueError, RuntimeError) as error:
         reason = " ".join(str(error).split())
@@ -42,7 +42,7 @@ def restored(folder: RunFolder, network: Any, shape: nets.Shape) -> nets.Network
 
 
 def pack(model: nn.Module, objective: nn.Module, optimizer: torch.optim.Optimizer) -> Tensors:
-    """Everything that the rest of a stage depends on, the random state included, as one flat dict."""
+    """Return everything that the rest of a stage depends on, the random state included, as one flat dict."""
     state = {f"model.{k}": v for k, v in model.state_dict().items()}
     state |= {f"objective.{k}": v for k, v in objective.state_dict().items()}
     for number, slots in optimizer.state_dict()["state"].items():
@@ -54,7 +54,7 @@ def pack(model: nn.Module, objective: nn.Module, optimizer: torch.optim.Optimize
 
 
 def unpack(state: Tensors, model: nn.Module, objective: nn.Module, optimizer: torch.optim.Optimizer) -> None:
-    """Take the state over. ValueError, and nothing is changed, where it is of something else."""
+    """Load the state. If it belongs to something else, raise ValueError and change nothing."""
     _compare(_part(state, "model."), model.state_dict())
     _compare(_part(state, "objective."), objective.state_dict())
     slots = _slots(_part(state, "optimizer."), optimizer)
@@ -69,14 +69,14 @@ def unpack(state: Tensors, model: nn.Module, objective: nn.Module, optimizer: to
             torch.cuda.set_rng_state(state["random.cuda"])
     except RuntimeError:
         torch.set_rng_state(generators["random.cpu"])
-        raise _Misfit("its random state is none") from None
+        raise _Misfit("its random state is damaged") from None
     model.load_state_dict(_part(state, "model."))
     objective.load_state_dict(_part(state, "objective."))
     optimizer.load_state_dict({"state": slots, "param_groups": optimizer.state_dict()["param_groups"]})
 
 
 class _Misfit(ValueError):
-    """Tensors of other names, shapes or kinds than are wanted."""
+    """Tensors do not have the names, shapes or types that are wanted."""
 
 
 def _part(state: Tensors, prefix: str) -> Tensors:
@@ -88,7 +88,7 @@ def _compare(there: Mapping[str, Tensor], wanted: Mapping[str, Tensor]) -> None:
         raise _Misfit(f"{name} is {'missing' if name in wanted else 'not known'}")
     for name, tensor in wanted.items():
         found = there[name]
-        if is_lazy(tensor):  # it takes its shape from the first batch, or from here
+        if is_lazy(tensor):  # a lazy layer has no shape yet and takes the one found here
             continue
         if found.shape != tensor.shape or found.dtype != tensor.dtype:
             raise _Misfit(f"{name} is {_kind(found)}, not {_kind(tensor)}")
@@ -99,7 +99,7 @@ def _kind(tensor: Tensor) -> str:
 
 
 def _check_scaling(weights: Tensors, shape: nets.Shape) -> None:
-    """mean and scale act on one row: of its shape, or constant along some of its axes."""
+    """Check that mean and scale fit one row: each axis is that of the row, or 1, or there are no axes."""
     grey = len(shape) == 3 and shape[0] == 1
     rows = (shape, (3, *shape[1:])) if grey else (shape,)  # resnet-50 takes a grey image as three equal channels
     for name in ("mean", "scale"):
@@ -117,7 +117,7 @@ def _check_scaling(weights: Tensors, shape: nets.Shape) -> None:
 
 
 def _slots(state: Tensors, optimizer: torch.optim.Optimizer) -> dict[int, Tensors]:
-    """What the optimiser keeps, by the number of the parameter."""
+    """Return what the optimiser stores, by the number of the parameter."""
     parameters = [p for group in optimizer.param_groups for p in group["params"]]
     slots: dict[int, Tensors] = {}
     for key, value in state.items():

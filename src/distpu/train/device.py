@@ -1,4 +1,4 @@
-"""What suits the machine at hand: the device, the precision, compiling, threads. Nothing of what an objective computes.
+"""Adapts training to the machine: device, precision, compiling, threads. The objective stays the same.
 
 Large networks train in bfloat16. They are compiled where the run is long enough to pay for it. On a CPU with few cores
 a small network gets one thread, since a second thread costs more than it gives.
@@ -25,8 +25,8 @@ T = TypeVar("T")
 
 
 def as_tensor(x: np.ndarray) -> torch.Tensor:
-    """The same memory, to be read only: a memory map stays one."""
-    if min(x.strides, default=0) < 0:  # a reversed view; torch knows none
+    """Return a tensor on the same memory, for reading only. A memory map stays a memory map."""
+    if min(x.strides, default=0) < 0:  # torch has no negative strides, as a reversed view has
         x = x.copy()
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
@@ -47,19 +47,20 @@ def find_device(name: str) -> torch.device:
 PRECISIONS = ("auto", "float32", "bfloat16")
 
 
-# Measured (LOG.md). Work is counted in floating-point operations of one row's pass through the network.
-BFLOAT16_FROM = {"cpu": 9e5, "cuda": 1e7}  # per row; below it casts cost what they save. The MLP on 784 inputs: 1e6
+# Work is counted in floating-point operations of one row's pass through the network. Measured:
+# docs/log/2026-11.md#the-fast-path-on-a-gpu-kept and docs/log/2026-11.md#threads-and-bfloat16-on-a-cpu-kept
+BFLOAT16_FROM = {"cpu": 9e5, "cuda": 1e7}  # per row; with less work, casts take the time that bfloat16 saves
 
 
-ONE_THREAD_BELOW = 6e8  # per batch: up to here two to four threads wait for each other longer than they help
+ONE_THREAD_BELOW = 6e8  # per batch; with less work, two to four threads wait for each other longer than they help
 
 
-COMPILE_FROM = 2.5e15  # per stage: from here one to three seeds win back what compiling the network took
+COMPILE_FROM = 2.5e15  # per stage; from here on, compiling saves the time it takes within one to three runs
 
 
 @dataclass(frozen=True)
 class Speed:
-    """What a user may say about it; 'auto' decides by the device and the amount of work."""
+    """The user's settings for speed. 'auto' decides by the device and the amount of work."""
 
     precision: str = "auto"  # of the passes in training: bfloat16 for large networks, else float32 (on a GPU: TF32)
     compile: str | bool = "auto"
@@ -71,9 +72,10 @@ class Speed:
         return work >= BFLOAT16_FROM.get(device.type, math.inf) and has_bfloat16(device)
 
     def compiled(self, device: torch.device, work: float, many_shapes: bool = False) -> bool:
-        """Whether to compile for a stage of so much work: rows times epochs times work per row.
+        """Return whether to compile the network for a stage. Its work is rows times epochs times work per row.
 
-        Not where batches come in many sizes, for it is done for each: Self-PU on Alzheimer took 541 s (LOG.md).
+        With many batch sizes the network would be compiled for each of them, which takes longer than the training:
+        docs/log/2026-11.md#a-first-search-of-nnpu-pusb-and-self-pu-on-alzheimer-replaced
         """
         if self.compile != "auto":
             return bool(self.compile)
@@ -100,7 +102,11 @@ def _can_compile() -> bool:
 
 @contextlib.contextmanager
 def arithmetic(precision: str, device: torch.device) -> Iterator[None]:
-    """On a GPU: the same bits every time, which was measured to cost nothing; TF32 unless float32 was asked for."""
+    """Set the arithmetic of a GPU: deterministic kernels, and TF32 unless float32 was asked for.
+
+    Deterministic kernels give the same bits every time and cost no time:
+    docs/log/2026-11.md#the-fast-path-on-a-gpu-kept
+    """
     if device.type != "cuda":
         yield
         return
@@ -108,7 +114,7 @@ def arithmetic(precision: str, device: torch.device) -> Iterator[None]:
     torch.set_float32_matmul_precision("high" if tf32 else "highest")
     same_bits = torch.backends.cudnn.flags(enabled=True, deterministic=True, allow_tf32=tf32)
     try:
-        with torch.cuda.device(device), same_bits:  # streams and random state are those of the current device
+        with torch.cuda.device(device), same_bits:  # torch takes streams and the random state of the current device
             yield
     finally:
         torch.set_float32_matmul_precision(before)
@@ -116,7 +122,7 @@ def arithmetic(precision: str, device: torch.device) -> Iterator[None]:
 
 @torch.no_grad()
 def work_of_a_row(net: nn.Module, rows: Tensor) -> float:
-    """Floating-point operations of one row's way through a network: matrix products and convolutions."""
+    """Count the floating-point operations of one row in a network, in matrix products and convolutions."""
     from torch.utils.flop_counter import FlopCounterMode
 
     training = net.training
@@ -127,7 +133,10 @@ def work_of_a_row(net: nn.Module, rows: Tensor) -> float:
 
 
 def with_threads(work: Iterator[T], device: torch.device, work_per_batch: float) -> Iterator[T]:
-    """One CPU thread for small steps where there are few, else all. Not by the load: the bits must not hang on it."""
+    """Yield the items, computing each with one thread if steps are small and the CPU has few cores.
+
+    The number of threads must not depend on the machine's load: results would no longer be reproducible.
+    """
     if device.type != "cpu" or work_per_batch >= ONE_THREAD_BELOW or torch.get_num_threads() >= 8:
         yield from work
         return

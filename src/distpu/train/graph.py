@@ -1,7 +1,7 @@
-"""A step on a GPU, recorded once and replayed.
+"""Records a step on a GPU once and replays it.
 
-A step is hundreds of small kernels, and starting them one by one takes longer than running them. So the step runs
-eagerly twice, is then recorded as one CUDA graph, and replayed. What it reads and writes are tensors that stay in
+A step is hundreds of small kernels, and starting them one by one takes longer than running them. So a step runs
+eagerly twice. Then it is recorded as one CUDA graph and replayed. The graph reads and writes tensors that stay in
 place: the batch, the progress, the weights, the optimiser's state, the sums of the terms.
 """
 
@@ -19,17 +19,17 @@ import torch
 from .data import Batch
 from .loop import Step
 
-WARM = 2  # eager steps before a step is captured: what is allocated, tuned or compiled at first use is so by then
+WARM = 2  # eager steps before a recording, so that all that happens at first use (compiling, tuning) has happened
 
 
-MOST = 32  # graphs kept at a time, and new kinds of steps in one epoch before a step counts as never the same
+MOST = 32  # graphs held at a time; more new kinds of steps than this in one epoch are not recorded any more
 
 
 class Captured(Step):
-    """The same step on a GPU, recorded once and replayed. A step that cannot be recorded stays eager, and says so.
+    """A step that is recorded on a GPU and replayed. If it cannot be recorded, it runs eagerly and a warning says so.
 
-    A recorded step repeats what Python decided when it was recorded. So a batch of another shape and an objective whose
-    plain attributes have changed (Self-PU's: which student, which phase) get a recording of their own.
+    A recording repeats what Python decided when it was made. So each shape of a batch gets its own recording, and so
+    does each combination of the objective's plain attributes (in Self-PU: which student, which phase).
     """
 
     def __init__(self, *args: Any):
@@ -53,7 +53,7 @@ class Captured(Step):
             self._warm_up(batch, watch=seen == WARM)
             self.new += seen == 1
             if self.new > MOST:
-                self._give_up(f"{MOST} kinds of it came in one epoch; keep what changes at every step in a tensor")
+                self._give_up(f"over {MOST} kinds of it came in one epoch; keep what changes at every step in a tensor")
         elif key in self.graphs or self._capture(key, batch):
             graph, inputs = self.graphs[key]
             for mine, theirs in zip(vars(inputs).values(), vars(batch).values(), strict=True):
@@ -65,7 +65,10 @@ class Captured(Step):
         return (batch.x.shape, batch.x.dtype, *plain)
 
     def _warm_up(self, batch: Batch, watch: bool) -> None:
-        """Eager, on the stream of the capture; watched, since a step that makes the host wait can't be captured."""
+        """Run an eager step on the stream of the recording.
+
+        `watch` looks for places where the host waits for the device: a step with such a place cannot be recorded.
+        """
         here = torch.cuda.current_stream()
         self.stream.wait_stream(here)
         with torch.cuda.stream(self.stream), _syncs(watch) as found:
@@ -81,9 +84,9 @@ class Captured(Step):
         graph = torch.cuda.CUDAGraph()
         here = torch.cuda.current_stream()
         self.stream.wait_stream(here)
-        torch.cuda.empty_cache()  # a recording has memory of its own; what the eager steps took is free for it
+        torch.cuda.empty_cache()  # a recording has its own memory: it gets what the eager steps no longer need
         collecting = gc.isenabled()
-        gc.disable()  # a tensor that is collected while a step is being recorded would be recorded as well
+        gc.disable()  # else freeing a tensor during the recording would become part of it
         try:
             with torch.cuda.stream(self.stream):
                 graph.capture_begin(self.pool, capture_error_mode="thread_local")
@@ -104,7 +107,10 @@ class Captured(Step):
         return True
 
     def _recover(self) -> None:
-        """A recording that breaks off leaves torch's generator in recording mode; one that ends well does not."""
+        """Record an empty step after a recording that failed.
+
+        A failed recording leaves torch's generator in recording mode. One that succeeds ends this mode.
+        """
         torch.cuda.synchronize()
         with torch.cuda.stream(self.stream):
             empty = torch.cuda.CUDAGraph()
@@ -115,7 +121,7 @@ class Captured(Step):
     def _give_up(self, why: str) -> None:
         self.why_not, self.graphs = why, {}
         warnings.warn(
-            f"the step of {type(self.objective).__name__} can't be recorded and runs eagerly, several times slower: "
+            f"the step of {type(self.objective).__name__} cannot be recorded and runs eagerly, several times slower: "
             f"{why}; see docs/new-method.md, or set capture=False",
             RuntimeWarning,
             stacklevel=2,
@@ -124,13 +130,13 @@ class Captured(Step):
 
 @functools.cache
 def _side_stream(device: torch.device) -> torch.cuda.Stream:
-    """One for all: cuBLAS keeps some 64 MB for every stream it has seen."""
+    """Return one stream for all recordings, since cuBLAS keeps about 64 MB for every stream it has seen."""
     return torch.cuda.Stream(device)
 
 
 @contextlib.contextmanager
 def _syncs(watch: bool) -> Iterator[list[warnings.WarningMessage]]:
-    """Collects the places where the host waits for the device."""
+    """Collect the places where the host waits for the device."""
     found: list[warnings.WarningMessage] = []
     if not watch:
         yield found

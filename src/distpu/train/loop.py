@@ -1,4 +1,4 @@
-"""The only training loop. Methods call it; it knows none of them."""
+"""The only training loop. Methods call the loop; the loop knows no method."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .sampling import SAMPLINGS
 
 @dataclass(frozen=True)
 class Recipe:
-    """How one stage is trained: Adam, with a cosine from lr to floor * lr, stepped once an epoch."""
+    """How one stage is trained: by Adam, with a rate that falls once an epoch along a cosine from lr to floor * lr."""
 
     epochs: int
     lr: float = 5e-4
@@ -34,35 +34,35 @@ class Recipe:
     def optimizer(self, model: nn.Module) -> torch.optim.Optimizer:
         parameters = [p for p in model.parameters() if p.requires_grad]
         cuda = parameters[0].device.type == "cuda"
-        lr = torch.tensor(self.lr, device=parameters[0].device) if cuda else self.lr  # a captured step reads it there
+        lr = torch.tensor(self.lr, device=parameters[0].device) if cuda else self.lr  # a recorded step needs a tensor
         decay = self.weight_decay
         return torch.optim.Adam(parameters, lr, self.betas, weight_decay=decay, fused=True, capturable=cuda)
 
 
 class Objective(nn.Module):
-    """What a stage minimises. What must outlive a batch is a buffer: then a killed run resumes by itself."""
+    """What a stage minimises. Whatever must outlive a batch is a buffer, so that a killed run can be resumed."""
 
-    many_shapes = False  # whether its batches come in ever new sizes, for each of which a network would be compiled
+    many_shapes = False  # whether batches come in ever new sizes: a network would be compiled for each
 
     def rows(self, s: Tensor) -> Tensor:
-        """Numbers of the rows that the next epoch visits: all, unless a method says otherwise."""
+        """Return the numbers of the rows that the next epoch visits. By default it visits all rows."""
         return torch.arange(len(s), device=s.device)
 
     def batches(self, s: Tensor, recipe: Recipe) -> Tensor | Iterable[Tensor]:
-        """Row numbers of each step of the next epoch."""
+        """Return the row numbers of each step of the next epoch."""
         return SAMPLINGS[recipe.sampling](self.rows(s), s, recipe)
 
     def scorer(self, model: nn.Module) -> nn.Module:
-        """The network that an epoch is judged by: the model, or the first of several."""
+        """Return the network whose scores are logged after each epoch: the model, or the first of several."""
         return next(iter(model.values())) if isinstance(model, nn.ModuleDict) else model
 
     def forward(self, model: nn.Module, batch: Batch, progress: Tensor) -> dict[str, Tensor]:
-        """Named terms, which the loop sums and logs. progress = epoch / epochs, in [0, 1)."""
+        """Return named terms. The loop minimises their sum and logs each one. progress = epoch / epochs, in [0, 1)."""
         raise NotImplementedError
 
 
 class Risk(Objective):
-    """An objective without state: one term, a function of the batch's logits and labels."""
+    """An objective without state. Its one term is a function of the batch's logits and labels."""
 
     def __init__(self, name: str, risk: Callable[[Tensor, Tensor], Tensor]):
         super().__init__()
@@ -81,7 +81,7 @@ class Epoch:
 
 
 class Step:
-    """One training step, eager, and the sums of its terms."""
+    """One eager training step. It also sums the terms over an epoch."""
 
     def __init__(self, model: nn.Module, objective: Objective, optimizer: torch.optim.Optimizer, device: torch.device):
         self.model, self.objective, self.optimizer = model, objective, optimizer
@@ -90,12 +90,12 @@ class Step:
         self.count, self.names = 0, ()
 
     def begin(self, progress: float, rate: float) -> None:
-        """A new epoch."""
+        """Begin an epoch."""
         self.model.train()
         self.objective.train()
         self.progress.fill_(progress)
         for group in self.optimizer.param_groups:
-            if isinstance(group["lr"], Tensor):  # a captured step reads it there
+            if isinstance(group["lr"], Tensor):  # a recorded step reads the rate from this tensor
                 group["lr"].fill_(rate)
             else:
                 group["lr"] = rate
@@ -107,7 +107,7 @@ class Step:
         self.count += 1
 
     def means(self) -> dict[str, float]:
-        """Of the terms, over the epoch's steps: the one place where the host waits for the device."""
+        """Return the mean of each term over the epoch. Only here the host waits for the device."""
         return dict(zip(self.names, (self.sums / self.count).tolist(), strict=True))
 
     def _train(self, batch: Batch) -> None:
@@ -122,7 +122,7 @@ class Step:
 
 
 def epochs(step: Step, data: PUData, recipe: Recipe, first: int = 0) -> Iterator[Epoch]:
-    """Train; hand the caller each epoch as it ends. The caller's for-body is what other loops call callbacks."""
+    """Train, and yield each epoch when it ends. The body of the caller's for loop takes the place of callbacks."""
     for number in range(first, recipe.epochs):
         step.begin(number / recipe.epochs, recipe.rate(number))
         for batch in data.batches(step.objective.batches(data.s, recipe)):

@@ -1,4 +1,4 @@
-"""How an epoch's rows are cut into batches."""
+"""Cuts the rows of an epoch into batches."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ if TYPE_CHECKING:
 
 
 def _cut(order: Tensor, batch_size: int, least: int = 2) -> Tensor:
-    """(steps, size) batches of one equal size <= batch_size. The few rows left over differ from epoch to epoch.
+    """Return (steps, size): batches of one size <= batch_size. The few rows left over differ from epoch to epoch.
 
-    One shape for all: no last batch of a single row, which BatchNorm cannot take, and a step that can be captured.
+    All batches have one shape, so that a step can be recorded. A smaller last batch might also have a single row,
+    which BatchNorm cannot take.
     """
     steps = min(math.ceil(len(order) / batch_size), max(1, len(order) // least))
     size = len(order) // steps
@@ -27,12 +28,12 @@ def _shuffled(rows: Tensor) -> Tensor:
 
 
 def mixed(rows: Tensor, s: Tensor, recipe: Recipe) -> Tensor:
-    """Plain shuffle: the number of labelled rows in a batch is left to chance, as in the public code."""
+    """Shuffle the rows. Chance decides how many labelled rows a batch has, as in the public code."""
     return _cut(_shuffled(rows), recipe.batch_size)
 
 
 def stratified(rows: Tensor, s: Tensor, recipe: Recipe) -> Tensor:
-    """Shuffle in which the labelled rows lie at even distances: every batch gets its share, give or take one."""
+    """Shuffle the rows, but space labelled rows evenly: numbers of labelled rows in batches differ by at most one."""
     rows = _shuffled(rows)
     labelled = s[rows] == 1
     rank = torch.where(labelled, labelled.cumsum(0), (~labelled).cumsum(0))
@@ -41,7 +42,7 @@ def stratified(rows: Tensor, s: Tensor, recipe: Recipe) -> Tensor:
 
 
 def paired(rows: Tensor, s: Tensor, recipe: Recipe) -> Tensor:
-    """`labelled` labelled rows in every batch, over and over; each unlabelled row once."""
+    """Put `labelled` labelled rows into every batch, repeating them. Each unlabelled row comes once."""
     labelled, unlabelled = rows[s[rows] == 1], rows[s[rows] == 0]
     u = _cut(_shuffled(unlabelled), max(1, recipe.batch_size - recipe.labelled), least=1)
     wanted = len(u) * recipe.labelled

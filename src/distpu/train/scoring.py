@@ -1,4 +1,4 @@
-"""Scores of rows by a trained network, in chunks of one size."""
+"""Scores rows by a trained network, in chunks of one size."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from .stream import stream
 
 @torch.no_grad()
 def logits(model: nn.Module, x: Tensor, device: torch.device | str | None = None) -> Tensor:
-    """Logits of all rows, in eval mode, in chunks of one fixed size, on the model's device wherever x is.
+    """Return the logits of all rows, in eval mode, on the model's device. x may be on another device.
 
-    The last chunk is padded with zero rows: a matrix product of another shape rounds differently, and a row's score
-    must not depend on the rows it is scored with.
+    All chunks have one size; the last one is padded with zero rows. A matrix product of another shape rounds
+    differently, and the score of a row must not depend on the rows that are scored with it.
     """
     device = torch.device(device) if device is not None else next(model.parameters(), x).device
-    limit = 2**18 if device.type == "cpu" else 2**23  # one row alone costs a whole chunk, so small ones on the CPU
+    limit = 2**18 if device.type == "cpu" else 2**23  # small on a CPU: even one row takes a whole chunk's time
     size = 2 ** int(math.log2(min(max(limit // math.prod(x.shape[1:]), 1), 256 if device.type == "cpu" else 8192)))
     training, out = model.training, torch.empty(len(x), device=device)
     model.eval()

@@ -1,4 +1,4 @@
-"""Rows from host memory to a GPU, ahead of need: the copy of the next parts runs while one is worked on."""
+"""Copies rows from host memory to a GPU ahead of time: while one part is used, the next parts are being copied."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ import torch
 from torch import Tensor
 
 Part = TypeVar("Part", Tensor, slice)  # row numbers, or a slice
-AHEAD = 4  # parts on their way at a time
+AHEAD = 4  # parts being copied at a time
 
 
 def stream(x: Tensor, parts: Iterable[Part], device: torch.device, ahead: int = AHEAD) -> Iterator[tuple[Part, Tensor]]:
-    """(part, x[part] on the device) for each part, in turn. Memory: `ahead` parts, page-locked, and as many there."""
+    """Yield (part, x[part] on the device) for each part, in order.
+
+    This takes page-locked memory for `ahead` parts, and memory for as many on the device.
+    """
     if x.device == device or device.type != "cuda":
         yield from ((part, _take(x, part).to(device)) for part in parts)
         return
@@ -35,13 +38,13 @@ def _take(x: Tensor, part: Part) -> Tensor:
 
 
 class _Slot:
-    """Page-locked memory for one part on its way."""
+    """Page-locked memory for one part that is being copied."""
 
     def __init__(self) -> None:
         self.memory, self.left = torch.empty(0), torch.cuda.Event()
 
     def send(self, x: Tensor, part: Tensor | slice, copies: torch.cuda.Stream) -> tuple[Tensor, torch.cuda.Event]:
-        self.left.synchronize()  # the part before has left
+        self.left.synchronize()  # wait until the part before has been copied
         rows = x[part] if isinstance(part, slice) else part.cpu()
         if len(self.memory) < len(rows):
             self.memory = torch.empty(len(rows), *x.shape[1:], dtype=x.dtype, pin_memory=True)
