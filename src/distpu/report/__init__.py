@@ -1,1 +1,1 @@
-"""A run folder becomes pictures."""
+"""Draws figures from run folders."""

@@ -1,4 +1,4 @@
-"""Figures, drawn from run folders only."""
+"""Draws figures. All data come from run folders."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ COLOURS = {"dist-pu": "#b2182b", "nnpu": "#2166ac", "upu": "#92c5de", "naive": "
 
 
 def demo(runs: list[Path], path: Path) -> Path:
-    """Score histograms of each run, and the share predicted positive over the epochs against the true prior."""
+    """Draw score histograms of each run, and the share predicted positive over the epochs beside the true prior."""
     need("matplotlib", "plots", "drawing")
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
