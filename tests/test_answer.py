@@ -59,7 +59,7 @@ def test_wrappers_take_a_file_like_any_other_method(table, tmp_path, method):
 
 def test_a_supervised_method_says_that_it_is_none(table):
     path, *_ = table
-    with pytest.warns(UserWarning, match="pn is no PU method: it takes every unlabelled row for a negative"):
+    with pytest.warns(UserWarning, match="pn is no PU method: it takes every unlabelled row, hidden positives too"):
         fit_file(path, "fraud", method="pn", epochs=1)
 
 

@@ -181,7 +181,7 @@ def test_words_need_to_be_told_which_one_is_positive(toy, here):
     p = classifier.predict_proba(X)[:, 1]
     np.testing.assert_array_equal(classifier.predict(X), np.where(p >= 0.5, "fraud", "unknown"))
     assert p[s == 1].mean() > p[s == 0].mean()
-    with pytest.warns(UserWarning, match="y holds 'fraud' and 'unknown'; taking 'unknown'"):
+    with pytest.warns(UserWarning, match="y holds 'fraud' and 'unknown'; 'unknown' is taken"):
         assert small("nnpu", prior=0.4, epochs=1).fit(X, y).classes_.tolist() == ["fraud", "unknown"]
     with pytest.raises(ValueError, match="pos_label='Fraud' is not in y, which holds 'fraud' and 'unknown'"):
         small("nnpu", prior=0.4, pos_label="Fraud").fit(X, y)
@@ -313,7 +313,7 @@ def test_other_images_at_predict(layout, tmp_path):
 
 
 def test_rows_that_are_neither_table_nor_image():
-    with pytest.raises(ValueError, match=r"X has shape \(10, 5, 6, 7\); rows are \(n, features\), images"):
+    with pytest.raises(ValueError, match=r"X has shape \(10, 5, 6, 7\); give rows as \(n, features\), or images"):
         small("nnpu", prior=0.4).fit(np.ones((10, 5, 6, 7)), np.arange(10) < 5)
 
 
@@ -547,7 +547,7 @@ def test_predict_from_what_is_no_finished_run(copy, tmp_path):
         tmp_path / "nowhere": (FileNotFoundError, "nowhere does not exist; name a run folder"),
         tmp_path / "empty": (FileNotFoundError, "empty is not a run folder (it holds no config.json)"),
         rows: (FileNotFoundError, "new.csv is a file, not a run folder"),
-        copy: (ValueError, "copy is not finished; run the same fit again and it goes on where it stopped"),
+        copy: (ValueError, "copy is not finished; run the same fit again, and it continues where it stopped"),
     }
     for place, (kind, message) in expected.items():
         assert message in refused("predict", place, rows)

@@ -1,4 +1,4 @@
-"""What `distpu fit FILE` does, as a function: a user's own file in, a model, ranked rows, the prior and counts out."""
+"""fit_file does what `distpu fit FILE` does: it reads a user's file and returns a model, ranked rows and counts."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Answer:
-    """Which of the unlabelled rows are positive, and how many there are."""
+    """The result of fit_file: which unlabelled rows are positive, and how many."""
 
     model: PUEstimator
-    ranked: pd.DataFrame  # row, probability, positive: every unlabelled row, the likeliest positives first
+    ranked: pd.DataFrame  # columns row, probability, positive; every unlabelled row, the likeliest first
     label: str  # the label column
     labelled: int
     unlabelled: int
     prior: float  # share of positives among the unlabelled rows; NaN for a method that uses none
     estimated: bool  # whether the prior was estimated
     predicted: int  # unlabelled rows that the model calls positive
-    seconds: float  # of training, those before a kill included
+    seconds: float  # of training, with the time before a kill
     finished_before: bool  # whether the folder was restored instead of trained
     folder: Path | None
 
@@ -62,13 +62,13 @@ def fit_file(
     settings  of the method, such as epochs=20 or preset="paper"
     """
     told = {"prior": prior, "random_state": random_state, **settings}
-    make(method, told)._check_parameters()  # a mistake shows before the file is read
+    make(method, told)._check_parameters()  # so that a wrong setting is reported before the file is read
     X, y, label = read_own(path, label)
     given = told.pop("pos_label", None) if positive is None else positive
     model = make(method, {**told, "pos_label": positive_value(y, label, given)})
     if model.supervised:
         warnings.warn(
-            f"{method} is no PU method: it takes every unlabelled row for a negative, and hidden positives with them; "
+            f"{method} is no PU method: it takes every unlabelled row, hidden positives too, for a negative; "
             "use it on true labels, or take another method",
             UserWarning,
             stacklevel=2,
@@ -105,7 +105,7 @@ def _answer(
 
 
 def read_own(path: str | Path, label: str | None) -> tuple[Any, np.ndarray, str]:
-    """X, y and the name of the label column of a user's file."""
+    """Return X, y and the name of the label column of a user's file."""
     path = Path(path)
     if label is None and path.suffix != ".npz" and path.expanduser().is_file():
         raise ValueError(
@@ -120,9 +120,9 @@ def read_own(path: str | Path, label: str | None) -> tuple[Any, np.ndarray, str]
 
 
 def positive_value(y: np.ndarray, label: str, told: Any) -> Any:
-    """The value that marks known positives; None where 0/1, -1/1, true/false or blanks leave no doubt.
+    """Return the value that marks known positives; None if 0/1, -1/1, true/false or blanks leave no doubt.
 
-    An estimator takes the second of two strange values with a warning. A file's reader must be told.
+    Of two other values an estimator takes the second one, with a warning. For a file the user must say which.
     """
     import pandas as pd
 
@@ -143,6 +143,6 @@ def positive_value(y: np.ndarray, label: str, told: Any) -> Any:
 
 
 def scores_csv(rows: np.ndarray, p: np.ndarray, positive: np.ndarray) -> str:
-    """row, probability, positive: one line per row."""
+    """Return the text of a .csv file with the columns row, probability and positive."""
     lines = [f"{row},{score:.6g},{int(mark)}" for row, score, mark in zip(rows, p, positive, strict=True)]
     return "\n".join(["row,probability,positive", *lines, ""])

@@ -1,4 +1,4 @@
-"""PUEstimator: what every method has. Input is checked here, once; the methods trust it. No torch."""
+"""PUEstimator: what every method has. It checks the input once, so that no method has to. No torch."""
 
 from __future__ import annotations
 
@@ -33,65 +33,65 @@ class PUEstimator(ClassifierMixin, BaseEstimator):
     """What all methods share. A method adds its own parameters and `_learn`.
 
     `fit(X, y)` takes rows and PU labels: 1 for labelled positives, 0 (or -1, False, missing) for unlabelled rows.
-    After it:
+    `fit` sets:
 
     prior_      share of positives among the unlabelled rows, given or estimated
     threshold_  where the method cuts its raw scores
     classes_    [the unlabelled value, the positive value], as in y
     """
 
-    name: ClassVar[str]  # as in METHODS and on the command line
+    name: ClassVar[str]  # the name in METHODS and on the command line
     paper: ClassVar[str]
     needs_prior: ClassVar[bool] = True
-    keeps: ClassVar[str] = "last"  # which epoch: the last, or "pu", the best on held-out PU rows
-    supervised: ClassVar[bool] = False  # y must hold true labels; for comparisons, no PU method
-    presets: ClassVar[dict[str, dict[str, Any]]] = {}  # settings other than the paper's, by data set or "small"
+    keeps: ClassVar[str] = "last"  # the epoch kept: "last", or "pu" for the best on held-out PU rows
+    supervised: ClassVar[bool] = False  # no PU method: y must hold true labels; for comparisons
+    presets: ClassVar[dict[str, dict[str, Any]]] = {}  # settings other than the paper's, by preset name
     trains_network: ClassVar[bool] = False
-    also_fitted: ClassVar[tuple[str, ...]] = ()  # numbers that `_learn` sets beside threshold_, saved with the model
+    also_fitted: ClassVar[tuple[str, ...]] = ()  # numbers besides threshold_ that `_learn` sets and a folder stores
 
     prior: float | str = param("auto", "share of positives among the unlabelled rows; 'auto' estimates it (BBE)")
-    pos_label: Any = param(None, "which of two label values marks the labelled positives, when it is not 1")
+    pos_label: Any = param(None, "the label value of the labelled positives, if it is not 1")
     random_state: Any = param(None, "seed; the same seed gives the same bits on the same machine")
     progress: str | bool = param("auto", "progress bar: 'auto' shows one on a terminal", one_of=("auto", True, False))
 
     def __post_init__(self) -> None:
-        """A field without the decorator would stay a default for ever: refuse the class before it trains."""
+        """Refuse a class without @dataclass before it trains: its own settings would be ignored."""
         for cls in type(self).__mro__:
             bare = [name for name, value in vars(cls).items() if isinstance(value, Field)]
             if bare and "__dataclass_fields__" not in vars(cls):
                 how = "@dataclass(eq=False, repr=False, kw_only=True)"
                 raise TypeError(f"{cls.__name__} has the setting {bare[0]!r} but no decorator; write {how} above it")
 
-    # ------------------------------------------------- what a kind of method writes
+    # ---------------------------------------- what a kind of method implements
 
     def _check_rows(self, X: Any, reset: bool) -> Any:
-        """X as `_train` takes it; remembers (reset) or enforces the shape of a row."""
+        """Return X as `_train` needs it. With `reset` the shape of a row is stored, else it is compared."""
         raise NotImplementedError
 
     def _train(self, rows: Any, s: np.ndarray, sets: dict[str, Any], folder: RunFolder | None, seed: int) -> None:
-        """Learn, set what `_raw_scores` and `_decide` need, and write the folder where there is one."""
+        """Learn, set what `_raw_scores` and `_decide` need, and write the folder if there is one."""
         raise NotImplementedError
 
     def _raw_scores(self, rows: Any) -> np.ndarray:
-        """The method's own scores of checked rows."""
+        """Return the method's own scores of checked rows."""
         raise NotImplementedError
 
     def _write_model(self, folder: RunFolder) -> None:
-        """The model file of a folder: no pickle."""
+        """Write the model file of a folder, without pickle."""
         raise NotImplementedError
 
     def _read_model(self, folder: RunFolder) -> None:
         raise NotImplementedError
 
     def _kind(self) -> Row:
-        """The fields of Fitted beside those that every method has."""
+        """Return the fields of Fitted that only this kind of method has."""
         return {}
 
     def _take_kind(self, fitted: Fitted) -> None:
         pass
 
     def _resolved(self: Self, rows: Any) -> Self:
-        """A copy to learn with: its settings are those of the preset where the user told none."""
+        """Return a copy that learns. Settings that the user left at None have the preset's values in it."""
         return copy.copy(self)
 
     # ------------------------------------------------------------------ fit
@@ -99,13 +99,13 @@ class PUEstimator(ClassifierMixin, BaseEstimator):
     def fit(self: Self, X: Any, y: Any, *, folder: str | Path | None = None) -> Self:
         """Learn from PU labels; a finished `folder` is restored instead of trained.
 
-        With `folder`, the run is logged and saved there. A killed run goes on where it was when the same fit is called
-        again. A folder made with other parameters or other data is refused.
+        With `folder`, the run is logged and saved there. If a run is killed, call the same fit again: the run continues
+        from its last checkpoint. A folder made with other parameters or other data is refused.
         """
         return self._fit(X, y, folder)
 
     def _fit(self: Self, X: Any, y: Any, folder: str | Path | None, **extra: Any) -> Self:
-        """fit; a method whose own fit takes other row sets hands them on as `extra`."""
+        """Do what fit does. A method whose own fit takes further row sets passes them as `extra`."""
         self._check_parameters()
         rows, s = self._check_data(X, y)
         sets = {name: self._check_rows(more, reset=False) for name, more in extra.items() if more is not None}
@@ -127,19 +127,19 @@ class PUEstimator(ClassifierMixin, BaseEstimator):
         return self
 
     def _check_learner(self) -> None:
-        """Mistakes that show only beside the data, found before a folder is made."""
+        """Refuse settings that do not suit the data, before a folder is made."""
 
     def _uses_prior(self) -> bool:
-        """Whether 'auto' must be estimated; a method may decide by a parameter."""
+        """Return whether prior='auto' must be estimated. A method may decide by a parameter."""
         return self.needs_prior
 
     def _find_prior(self, rows: Any, s: np.ndarray, folder: RunFolder | None) -> float:
-        """The prior as a number: given, estimated, or NaN for a method that uses none."""
+        """Return the prior as a number: given, estimated, or NaN if the method uses none."""
         if self.prior != "auto":
             return float(self.prior)
         if not self._uses_prior():
             return float("nan")
-        known = folder.prior() if folder else None  # the estimate takes a while: not again after a kill
+        known = folder.prior() if folder else None  # a resumed run must not spend the time of the estimate twice
         if known is not None:
             return known
         with busy(f"{self.name}: estimating the prior", self.progress in ("auto", True)):
@@ -154,31 +154,31 @@ class PUEstimator(ClassifierMixin, BaseEstimator):
     # -------------------------------------------------------------- predict
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """(n,): from 0 on a row is predicted positive."""
+        """Return (n,): a row is predicted positive where the value is at least 0."""
         check_is_fitted(self)
         return self._decide(self._raw_scores(self._check_rows(X, reset=False)))
 
     def _decide(self, score: np.ndarray) -> np.ndarray:
-        """What the raw scores mean: positive from the threshold on."""
+        """Turn raw scores into decisions. By default a row is positive from the threshold on."""
         return score - self.threshold_
 
     def _probability(self, decision: np.ndarray) -> np.ndarray:
         return expit(decision)
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """(n, 2): probability of [unlabelled value = negative, positive]."""
+        """Return (n, 2): the probabilities of classes_, which are [negative, positive]."""
         p = self._probability(self.decision_function(X))
         return np.column_stack([1 - p, p])
 
     def predict(self, X: Any) -> np.ndarray:
-        """The user's own label values: the positive one where the decision is at least 0."""
+        """Return the user's own label values: the positive value where decision_function is at least 0."""
         positive = self.decision_function(X) >= 0
         return self.classes_[positive.astype(int)]
 
     # -------------------------------------------------------- save and load
 
     def save(self, folder: str | Path) -> Path:
-        """Write the fitted model into a folder of its own, without pickle; `distpu.load` reads it back."""
+        """Write the fitted model into a new folder, without pickle. `distpu.load` reads it back."""
         check_is_fitted(self)
         path = Path(folder)
         if path.is_file() or (path.exists() and any(path.iterdir())):
@@ -192,7 +192,7 @@ class PUEstimator(ClassifierMixin, BaseEstimator):
         return path
 
     def _write_history(self, folder: RunFolder) -> None:
-        """The log of a method that has one."""
+        """Write the log, if the method has one."""
 
     def _finish(self, folder: RunFolder) -> None:
         self._write_model(folder)
@@ -211,7 +211,7 @@ class PUEstimator(ClassifierMixin, BaseEstimator):
         )
 
     def _restore(self: Self, folder: RunFolder) -> Self:
-        """Take the fitted state from a finished run folder."""
+        """Read the fitted state from a finished run folder."""
         fitted = folder.fitted(self.also_fitted, self.trains_network)
         self.prior_ = float("nan") if fitted.prior is None else fitted.prior
         self.threshold_, self.classes_ = fitted.threshold, np.array(fitted.classes)
@@ -232,7 +232,7 @@ class PUEstimator(ClassifierMixin, BaseEstimator):
 
     def _check_data(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
         if y is None:
-            validate_data(self, X, y)  # raises, in scikit-learn's words
+            validate_data(self, X, y)  # raises scikit-learn's own message
         rows = self._check_rows(X, reset=True)
         s, self.classes_ = read_labels(y, self.pos_label)
         if len(s) != rows.shape[0]:
@@ -247,14 +247,14 @@ class PUEstimator(ClassifierMixin, BaseEstimator):
         return {"method": self.name, "params": params, "data": data, "seed": seed, "versions": versions()}
 
     def _fingerprint(self, rows: Any) -> int:
-        """Tells one table from another by all of its rows: last week's model must not pass for this week's."""
+        """Return a checksum of all rows, so that last week's folder is not restored for this week's table."""
         crc = 0
         for start in range(0, len(rows), 4096):
             crc = zlib.crc32(rows[start : start + 4096].tobytes(), crc)
         return crc
 
     def _plain_parameters(self) -> Row:
-        """Parameters as JSON can hold them; what is code or a generator is named, not stored."""
+        """Return the parameters as JSON can hold them. Code and random generators are named, not stored."""
         plain = {}
         for key, value in self.get_params(deep=False).items():
             if isinstance(value, np.generic):
@@ -276,7 +276,7 @@ class PUEstimator(ClassifierMixin, BaseEstimator):
 
 
 def versions() -> Row:
-    """What made a result. torch is named where it is loaded."""
+    """Return the versions of the packages that made a result."""
     found = {"distpu": __version__}
     for package in ("torch", "scikit-learn", "numpy"):
         module = sys.modules.get({"scikit-learn": "sklearn"}.get(package, package))

@@ -1,4 +1,4 @@
-"""What a user may pass as X and y, read once at the border: labels -> s and classes, rows -> arrays. No torch."""
+"""Reads what a user may pass as X and y, once: labels -> s and classes, rows -> arrays. No torch."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ USE = "use 1 for labelled positives and 0 for unlabelled rows"
 
 
 def read_labels(y: Any, pos_label: Any = None) -> tuple[np.ndarray, np.ndarray]:
-    """PU labels s (1 labelled positive, 0 unlabelled) and classes = [unlabelled value, positive value].
+    """Return PU labels s (1 labelled positive, 0 unlabelled) and classes = [unlabelled value, positive value].
 
-    Accepted: {1, 0}, {1, -1}, booleans, a value and missing (NaN, None, null), or any values with `pos_label`: all that
-    is not the positive value is unlabelled then. Missing beside 1 and 0 is 0.
-    The positive is always the second class, so predict_proba[:, 1] is its probability whatever the values are.
+    y may hold {1, 0}, {1, -1}, booleans, or one value and missing ones (NaN, None, null). With `pos_label` y may hold
+    any values: all but `pos_label` are unlabelled. A missing label beside 1 and 0 means 0.
+    The positive value is always the second class, so predict_proba[:, 1] is its probability, whatever the values are.
     """
     y = column_or_1d(_plain(y), warn=True)
     if y.dtype.kind == "f" and np.isinf(y).any():
@@ -43,8 +43,8 @@ def read_labels(y: Any, pos_label: Any = None) -> tuple[np.ndarray, np.ndarray]:
         raise ValueError(f"y holds missing values only, no labelled positive; {USE}")
     if missing.any():
         raise ValueError(
-            f"Input y contains NaN: {missing.sum()} missing labels beside {len(values)} values; missing may stand for "
-            f"unlabelled beside one other value only; {USE}"
+            f"Input y contains NaN: {missing.sum()} missing labels beside {len(values)} values; a missing label may "
+            f"stand for unlabelled beside one other value only; {USE}"
         )
     if len(values) > 2:
         kind = type_of_target(y)
@@ -71,7 +71,7 @@ def _plain(y: Any) -> np.ndarray:
     elif hasattr(y, "to_numpy"):  # pandas, polars: nulls become NaN or None
         y = y.to_numpy()
     y = np.asarray(y)
-    if y.dtype == object:  # numbers beside None are numbers beside NaN
+    if y.dtype == object:  # None beside numbers is read as NaN
         present = y[~pd.isna(y)]
         if len(present) and all(isinstance(v, (bool, np.bool_)) for v in present.flat):
             return y if len(present) < y.size else y.astype(bool)
@@ -89,22 +89,22 @@ def _unique(y: np.ndarray) -> np.ndarray:
 
 
 def _classes_beside_missing(positive: Any) -> np.ndarray:
-    """Names for {a value, missing}: a prediction cannot be 'missing', so the other class gets a name of its own."""
+    """Return the classes for {a value, missing}. predict cannot return 'missing', so the other class gets a name."""
     if isinstance(positive, (bool, np.bool_, int, float, np.number)):
         return np.array([0, 1]) if positive == 1 else np.array([int(positive == 0), positive])
     return np.array([f"not {positive}", str(positive)])
 
 
 def _positive(values: np.ndarray, pos_label: Any) -> Any:
-    first, second = values.tolist()  # plain values: numpy's own show as np.str_('yes')
+    first, second = values.tolist()  # a message would show numpy's own as np.str_('yes')
     if pos_label is not None:
         if pos_label not in (first, second):
             raise ValueError(f"pos_label={pos_label!r} is not in y, which holds {first!r} and {second!r}")
         return pos_label
     if (first, second) not in ((0, 1), (-1, 1)):  # False is 0, True is 1
         warnings.warn(
-            f"y holds {first!r} and {second!r}; taking {second!r} for the labelled positives "
-            f"(pos_label={first!r} would take the other)",
+            f"y holds {first!r} and {second!r}; {second!r} is taken for the labelled positives; "
+            f"pos_label={first!r} takes the other",
             UserWarning,
             stacklevel=4,
         )
@@ -114,7 +114,7 @@ def _positive(values: np.ndarray, pos_label: Any) -> Any:
 def refuse_infinite(x: np.ndarray, names: Any) -> None:
     if x.dtype == np.uint8:
         return
-    with np.errstate(over="ignore", invalid="ignore"):  # one cheap pass; only a bad sum needs a look at every value
+    with np.errstate(over="ignore", invalid="ignore"):  # sums are cheap: finite sums need no further check
         if all(np.isfinite(x[start : start + 2**16].sum()) for start in range(0, len(x), 2**16)):
             return
     for what, bad in (("NaN", np.isnan(x)), ("infinity (or a value too large for float32)", np.isinf(x))):
@@ -141,8 +141,8 @@ def layout_of(shape: tuple[int, ...]) -> str:
     if len(shape) == 4 and shape[3] in CHANNELS:
         return "NHWC"
     raise ValueError(
-        f"X has shape {shape}; rows are (n, features), images (n, height, width), (n, channels, height, width) "
-        f"or (n, height, width, channels) with 1, 3 or 4 channels"
+        f"X has shape {shape}; give rows as (n, features), or images as (n, height, width), "
+        f"(n, channels, height, width) or (n, height, width, channels) with 1, 3 or 4 channels"
     )
 
 
@@ -153,7 +153,7 @@ def as_channels_first(x: np.ndarray, layout: str) -> np.ndarray:
 
 
 def numbers(X: Any) -> Any:
-    """X as float32 numbers, dense or sparse (csr), missing ones as NaN; None where it holds other values."""
+    """Return X as float32 numbers, dense or sparse (csr), with NaN for missing ones; None if X holds other values."""
     from scipy.sparse import issparse
 
     if issparse(X):
@@ -162,7 +162,7 @@ def numbers(X: Any) -> Any:
         return x if np.isfinite(x.data).all() else None
     if hasattr(X, "detach"):  # torch
         X = X.detach().cpu().numpy()
-    if isinstance(X, np.ndarray) and X.dtype == np.uint8:  # images: as floats they would take four times the memory
+    if isinstance(X, np.ndarray) and X.dtype == np.uint8:  # images would take four times the memory as floats
         return X if X.ndim >= 2 else None
     try:
         with np.errstate(over="ignore"):

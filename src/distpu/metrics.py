@@ -8,7 +8,7 @@ METRICS = ("accuracy", "precision", "recall", "f1", "auc", "ap")
 
 
 def evaluate(y: np.ndarray, z: np.ndarray) -> dict[str, float]:
-    """The paper's six, as fractions: y true labels 0/1, z logits (positive where z >= 0)."""
+    """Return the paper's six metrics as fractions. y: true labels 0/1; z: logits, positive where z >= 0."""
     from sklearn.metrics import (
         average_precision_score,
         f1_score,
@@ -29,12 +29,12 @@ def evaluate(y: np.ndarray, z: np.ndarray) -> dict[str, float]:
 
 
 def pu_accuracy(s: np.ndarray, z: np.ndarray, prior: float) -> float:
-    """Accuracy on the unlabelled population, estimated without negatives: 2 prior P_P(z >= 0) + P_U(z < 0) - prior."""
+    """Estimate the accuracy among unlabelled rows, without negatives: 2 prior P_P(z >= 0) + P_U(z < 0) - prior."""
     return float(2 * prior * (z[s == 1] >= 0).mean() + (z[s == 0] < 0).mean() - prior)
 
 
 def pu_auc(s: np.ndarray, z: np.ndarray) -> float:
-    """AUC of labelled against unlabelled rows: needs no prior, and orders models as the true AUC does."""
+    """Return the AUC of labelled against unlabelled rows. It needs no prior and orders models as the true AUC does."""
     from sklearn.metrics import roc_auc_score
 
     return float(roc_auc_score(s, z))

@@ -23,37 +23,40 @@ def param(
     below: Any = None,
     one_of: Any = None,
 ) -> T:
-    """A hyper-parameter: its default, what it is, what it may be. Checked in fit, shown by `distpu methods NAME`."""
+    """Declare a hyper-parameter with its default, its help and its range.
+
+    fit checks the range. `distpu methods NAME` shows all three.
+    """
     rules = {"above": above, "least": least, "most": most, "below": below, "one_of": one_of}
     return field(default=default, metadata={"help": help, **{k: v for k, v in rules.items() if v is not None}})
 
 
 def tuned(value: T, help: str, **rules: Any) -> T:
-    """A hyper-parameter that a preset may set: None means the preset's value, and `value` is the paper's."""
+    """Declare a hyper-parameter that a preset may set. `value` is the paper's; None means the preset's value."""
     plain: Any = param(value, help, **rules)
     return field(default=None, metadata={**plain.metadata, "paper": value})  # type: ignore[return-value]
 
 
 def paper_value(f: Field) -> Any:
-    """What a field is when nobody says otherwise: the paper's value, or the default."""
+    """Return the paper's value of a field, or its default if presets do not set it."""
     return f.metadata.get("paper", f.default)
 
 
 def resolved(cls: Any, preset: str, told: dict[str, Any]) -> dict[str, Any]:
-    """All settings of a class that presets may set: told ones stay, the others are the preset's or the paper's."""
+    """Return all settings that presets may set: as told, else the preset's value, else the paper's."""
     known = {f.name: f.metadata["paper"] for f in fields(cls) if "paper" in f.metadata}
     chosen = known | cls.presets.get(preset, {})
     return chosen | {name: value for name, value in told.items() if name in known and value is not None}
 
 
 def near(name: object, known: Iterable[object]) -> str:
-    """The hint "; did you mean ...?", or nothing where no known name is close."""
+    """Return the hint "; did you mean ...?", or "" if no known name is close."""
     close = difflib.get_close_matches(str(name), [str(one) for one in known], 1)
     return f"; did you mean {close[0]!r}?" if close else ""
 
 
 def need(module: str, extra: str, what: str) -> Any:
-    """An optional package, imported late; where it is missing the error says what to type."""
+    """Import an optional package. If it is missing, the error says what to type."""
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
@@ -66,7 +69,7 @@ def need(module: str, extra: str, what: str) -> Any:
 
 
 def check_parameters(estimator: Any) -> None:
-    """Check all fields of an estimator by their rules, and the prior, which every estimator has."""
+    """Check each field of an estimator by its rules, and the prior, which every estimator has."""
     for f in fields(estimator):
         _check_parameter(f, getattr(estimator, f.name))
     share = estimator.prior
@@ -78,7 +81,7 @@ def check_parameters(estimator: Any) -> None:
 
 
 def _check_parameter(f: Field, value: Any) -> None:
-    """One rule table for all fields: the type of the default, and the bounds beside it."""
+    """Check one field: a number must have the type of the default and lie within the bounds."""
     rules, default = f.metadata, paper_value(f)
     if value is None and f.default is None:
         return

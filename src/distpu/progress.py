@@ -1,4 +1,4 @@
-"""Progress on a terminal's stderr. Nothing is shown where there is no terminal, or where rich is not installed."""
+"""Shows progress on stderr. Nothing is shown if stderr is no terminal or rich is not installed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 def _console() -> Any:
-    """rich's console on stderr, or None where nobody would see it."""
+    """Return rich's console on stderr, or None if nothing can be shown."""
     if not sys.stderr.isatty():
         return None
     try:
@@ -24,7 +24,7 @@ def _console() -> Any:
 
 @contextmanager
 def busy(text: str, show: bool = True) -> Iterator[None]:
-    """A spinner for a step of unknown length."""
+    """Show a spinner during a step of unknown length."""
     console = _console() if show else None
     if console is None:
         yield
@@ -36,7 +36,7 @@ def busy(text: str, show: bool = True) -> Iterator[None]:
 def watched(
     items: Iterable[T], text: str, total: int | None, done: int = 0, size: Callable[[T], int] = lambda item: 1
 ) -> Iterator[T]:
-    """Yields the items. A progress bar shows how many are done."""
+    """Yield the items. A progress bar shows how many are done."""
     with Bar(after=0) as bar:
         for item in items:
             done += size(item)
@@ -45,7 +45,7 @@ def watched(
 
 
 class Bar:
-    """A progress bar for whatever takes longer than `after` seconds; one line for each text."""
+    """A progress bar that appears after `after` seconds. Each text has a line of its own."""
 
     def __init__(self, show: bool = True, after: float = 2.0):
         self.console = _console() if show else None

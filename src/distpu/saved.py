@@ -1,4 +1,4 @@
-"""A fitted method from a run folder. Nothing in the folder is executed."""
+"""Reads a fitted method from a run folder. Nothing in the folder is executed."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from .params import check_parameters
 
 
 def load(folder: str | Path, network: Callable[..., Any] | None = None, device: str = "auto") -> PUEstimator:
-    """A fitted method from a run folder. It reads JSON, safetensors, and skops with a closed list of types.
+    """Return the fitted method of a run folder. It reads JSON, safetensors, and skops with a closed list of types.
 
-    A model with a network of the user's own needs that callable again, as `network`.
+    If the model was trained with a network of your own, pass the same callable as `network`.
     """
     path = Path(folder)
     run_folder = RunFolder(path)
@@ -27,7 +27,7 @@ def load(folder: str | Path, network: Callable[..., Any] | None = None, device: 
         why = f" (it holds no {RunFolder.CONFIG})" if path.is_dir() else ""
         raise FileNotFoundError(f"{path} {what} a run folder{why}, such as distpu fit writes")
     if not run_folder.finished:
-        raise ValueError(f"{path} is not finished; run the same fit again and it goes on where it stopped")
+        raise ValueError(f"{path} is not finished; run the same fit again, and it continues where it stopped")
     config = run_folder.config()
     if config["method"] not in METHODS:
         raise ValueError(
@@ -44,5 +44,5 @@ def load(folder: str | Path, network: Callable[..., Any] | None = None, device: 
     try:
         check_parameters(method)
     except ValueError as error:
-        raise ValueError(f"{path} holds a parameter that cannot be: {error}; {REMEDY}") from None
+        raise ValueError(f"{path} holds a wrong parameter: {error}; {REMEDY}") from None
     return method._restore(run_folder)

@@ -1,4 +1,4 @@
-"""Where to cut the scores."""
+"""Finds where to cut the scores."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from scipy.special import logit
 
 
 def cut_at(z: np.ndarray, share: float) -> float:
-    """The cut that leaves about this share of the log-odds above it, halfway between two different values.
+    """Return the cut that leaves about this share of the log-odds z above it.
 
-    Trees give many rows one score, and a cut on such a score would take all of them or none: hence halfway. Where all
-    rows have one score, the cut gives each of them the probability `share`.
+    The cut lies halfway between two different values: trees give many rows the same score, and a cut at such a score
+    would leave all these rows to rounding. If all rows have one score, the cut gives each the probability `share`.
     """
-    values, count = np.unique(z.round(9), return_counts=True)  # means of equal scores differ in their last bit
+    values, count = np.unique(z.round(9), return_counts=True)  # means of equal scores may differ in the last bit
     if len(values) < 2:
         return float(values[0] - logit(share))
     above = 1 - np.cumsum(count[:-1]) / len(z)

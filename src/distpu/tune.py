@@ -1,4 +1,4 @@
-"""Choices without negatives: methods judged by PU metrics on held-out PU rows."""
+"""Compares methods without negatives, by PU metrics on held-out PU rows."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ FOLDS = 3
 
 @dataclass(frozen=True)
 class Judged:
-    """A method on held-out PU rows. Each row is scored once, by a model that did not see it."""
+    """The metrics of a method on held-out PU rows. Each row is scored once, by a model not trained on it."""
 
     method: str
-    pu_accuracy: float  # estimated accuracy among rows such as the unlabelled ones, at the prior
-    error: float  # its standard error
+    pu_accuracy: float  # estimated accuracy among rows like the unlabelled ones, given the prior
+    error: float  # standard error of pu_accuracy
     pu_auc: float  # labelled against unlabelled rows
     called: float  # share of the unlabelled rows called positive
     seconds: float
@@ -42,9 +42,9 @@ def compare_methods(
     random_state: int = 0,
     k: int = FOLDS,
 ) -> Iterator[Judged | tuple[str, str]]:
-    """Judge methods on a user's own rows, one after the other; a method that fails gives (name, why).
+    """Yield the metrics of each method on a user's own rows, or (name, reason) if the method fails.
 
-    The prior is one number for all of them: given, or estimated once.
+    All methods get the same prior. It is given, or estimated once.
     """
     s, _ = read_labels(y, pos_label)
     share = estimate_prior(X, s) if prior == "auto" else float(prior)
@@ -66,13 +66,16 @@ def compare_methods(
 
 
 def _error(s: np.ndarray, z: np.ndarray, prior: float) -> float:
-    """Standard error of PU accuracy: of 2 prior P_P(z >= 0) and of P_U(z < 0), which are shares of separate rows."""
+    """Return the standard error of PU accuracy, 2 prior P_P(z >= 0) + P_U(z < 0) - prior.
+
+    Its two shares are of separate rows, so their variances add.
+    """
     found, n_p, n_u = (z[s == 1] >= 0).mean(), (s == 1).sum(), (s == 0).sum()
     left = (z[s == 0] < 0).mean()
     return float(np.sqrt(4 * prior**2 * found * (1 - found) / n_p + left * (1 - left) / n_u))
 
 
 def best(judged: Iterable[Judged]) -> list[Judged]:
-    """The best by PU accuracy first, then those whose PU accuracy is within one standard error of it."""
+    """Return the method of highest PU accuracy, then those within one standard error of it."""
     order = sorted(judged, key=lambda one: (-one.pu_accuracy, -one.pu_auc))
     return [one for one in order if one.pu_accuracy >= order[0].pu_accuracy - order[0].error] if order else []
