@@ -65,7 +65,7 @@ class PUEstimator(ClassifierMixin, BaseEstimator):
     # ---------------------------------------- what a kind of method implements
 
     def _check_rows(self, X: Any, reset: bool) -> Any:
-        """Return X as `_train` needs it. With `reset` the shape of a row is stored, else it is compared."""
+        """Return X as `_train` needs it. `reset` stores the shape of a row; else it is compared."""
         raise NotImplementedError
 
     def _train(self, rows: Any, s: np.ndarray, sets: dict[str, Any], folder: RunFolder | None, seed: int) -> None:

@@ -49,14 +49,14 @@ METHODS: dict[str, type[PUEstimator]] = {
 
 
 def method_class(name: str) -> type[PUEstimator]:
-    """A method's class by its name; an unknown name is refused with the nearest one."""
+    """Return the class of a method. The error for an unknown name suggests the nearest one."""
     if name not in METHODS:
         raise ValueError(f"method {name!r} is not known{near(name, METHODS)} (distpu methods lists all)")
     return METHODS[name]
 
 
 def make(name: str, settings: dict[str, Any]) -> PUEstimator:
-    """A method by name, its settings checked; an unknown setting is refused with the nearest one."""
+    """Return a method with checked settings. The error for an unknown setting suggests the nearest one."""
     cls = method_class(name)
     known = [f.name for f in fields(cls)]
     for told in settings:

@@ -29,8 +29,8 @@ from ..train.run import Run
 from ..train.sampling import SAMPLINGS
 from ..train.scoring import logits
 
-SMALL = 20_000  # rows below which preset="auto" takes the preset for small data, where a method has one
-_TURN = threading.RLock()  # torch's random state belongs to the process: fits in several threads take turns
+SMALL = 20_000  # with fewer rows, preset="auto" takes the preset "small" of a method that has one
+_TURN = threading.RLock()  # fits in several threads take turns, because they share torch's random state
 
 
 def auto_preset(cls: type[PUEstimator], shape: tuple[int, ...], rows: int) -> str:
@@ -42,35 +42,37 @@ def auto_preset(cls: type[PUEstimator], shape: tuple[int, ...], rows: int) -> st
 class NetworkMethod(PUEstimator):
     """A method that trains a network.
 
-    `fit` takes rows (numpy, pandas, polars or torch; 2-D, or images as NCHW or NHWC, uint8 or float). After it also:
+    `fit` takes rows (numpy, pandas, polars or torch; 2-D, or images as NCHW or NHWC, uint8 or float). It also sets:
 
     history_   one dict per epoch: stage, epoch, the loss terms, the share of unlabelled rows predicted positive
     model_     the trained torch module: rows in, logits out
-    preset_    the preset that was taken; settings_  the settings it gave, with those that were told
+    preset_    the preset that was taken
+    settings_  the settings that training used: those of the user, and those of the preset
     """
 
     trains_network = True
-    _observe: ClassVar[Any] = None  # for experiments: figures of each epoch's network that go into the log
+    _observe: ClassVar[Any] = None  # for experiments: adds metrics of each epoch's network to the log
 
-    preset: str = param("auto", "where settings left at None come from: 'paper', 'auto' (by what the data are: 'small' "
-                        "for tables below 20,000 rows, else 'paper'), or another preset of the method")  # fmt: skip
+    preset: str = param("auto", "the source of settings left at None: 'paper', another preset of the method, or "
+                        "'auto': 'small' for tables below 20,000 rows if the method has it, else 'paper'")  # fmt: skip
     network: Any = param("auto", "'auto', 'mlp', 'cnn-13', 'resnet-50', or a callable that returns a torch module")
-    scaling: str = param("auto", "what the network does to its input first", one_of=nets.SCALINGS)
+    scaling: str = param("auto", "how the network scales its input", one_of=nets.SCALINGS)
     epochs: int = tuned(60, "passes over the rows", least=1)
     lr: float = tuned(5e-4, "initial learning rate of Adam; a cosine brings it to 0", above=0)
     weight_decay: float = tuned(5e-3, "L2 penalty on every parameter, BatchNorm and biases too", least=0)
     batch_size: int = tuned(256, "rows in a step", least=2)
-    sampling: str = tuned("mixed", "labelled rows per batch: left to chance, or evenly spread", one_of=tuple(SAMPLINGS))
+    sampling: str = tuned("mixed", "labelled rows in a batch: left to chance ('mixed'), spread evenly ('stratified'), "
+                          "or a fixed number in each ('paired')", one_of=tuple(SAMPLINGS))  # fmt: skip
     device: str = param("auto", "'auto' (a GPU if there is one), 'cpu', 'cuda', 'cuda:1', 'mps'")
-    precision: str = param("auto", "of training: 'auto' takes bfloat16 where it is fast and the network large; scores "
-                           "are always float32", one_of=PRECISIONS)  # fmt: skip
-    compile: str | bool = param("auto", "compile the network; 'auto': on a GPU, for runs that win back the time it "
-                                "takes", one_of=("auto", True, False))  # fmt: skip
-    capture: str | bool = param("auto", "record the step on a GPU and replay it; False: eager, to debug a method",
-                                one_of=("auto", False))  # fmt: skip
+    precision: str = param("auto", "precision of training: 'auto' takes bfloat16 for a large network if that is fast; "
+                           "scores are always float32", one_of=PRECISIONS)  # fmt: skip
+    compile: str | bool = param("auto", "whether to compile the network: 'auto' does so on a GPU for runs long "
+                                "enough to win back the time it takes", one_of=("auto", True, False))  # fmt: skip
+    capture: str | bool = param("auto", "'auto' records the step on a GPU and replays it; False runs steps eagerly, "
+                                "to debug a method", one_of=("auto", False))  # fmt: skip
 
     def _learn(self, run: Run) -> nn.Module:
-        """The method: train on run.data and return the network that predicts."""
+        """Train on run.data and return the network that predicts. This is the method."""
         raise NotImplementedError
 
     def _recipe(self, **changes: Any) -> Recipe:
@@ -83,14 +85,14 @@ class NetworkMethod(PUEstimator):
         return self._with_preset(self.preset_for(len(rows)))
 
     def _with_preset(self, preset: str) -> NetworkMethod:
-        """A copy without a None: settings that were told stay, the others are the preset's."""
+        """Return a copy in which the preset's values replace the settings left at None."""
         whole = copy.copy(self)
         whole.preset = whole.preset_ = preset
         whole.settings_ = resolved(type(self), preset, self.get_params(deep=False))
         return whole.set_params(**whole.settings_)
 
     def preset_for(self, rows: int) -> str:
-        """The preset that fit will take for so many rows of the shape it knows."""
+        """Return the preset that fit takes for so many rows. The shape of a row must be known."""
         if self.preset != "auto":
             return self.preset
         return auto_preset(type(self), self.shape_, rows)
@@ -104,7 +106,7 @@ class NetworkMethod(PUEstimator):
         device = find_device(self.device)
         show = self.progress in ("auto", True)
         self.prior_ = self._find_prior(rows, s, folder)
-        self.threshold_ = 0.0  # on the logit; a method may move it in _learn
+        self.threshold_ = 0.0  # a cut of the logit; a method may move it in _learn
         x, extra = as_tensor(rows), {name: as_tensor(array) for name, array in sets.items()}
         constants = nets.scaling_constants(self.scaling, x, self.network)
         data = PUData(x, torch.from_numpy(s).float(), self.prior_, extra).to(device)
@@ -112,7 +114,7 @@ class NetworkMethod(PUEstimator):
         def build() -> nets.Network:
             return nets.Network(nets.body(self.network, self.shape_), *constants)
 
-        def report(stage: str, epoch: Epoch) -> None:  # the log has the terms; the bar has room for their sum
+        def report(stage: str, epoch: Epoch) -> None:  # the bar has room for the sum of the terms only
             note = f"loss {sum(epoch.terms.values()):.4f}"
             bar.update(f"{self.name} {stage}", epoch.number + 1, epoch.of, note)
 
@@ -135,7 +137,7 @@ class NetworkMethod(PUEstimator):
     # -------------------------------------------------------------- predict
 
     def _raw_scores(self, rows: np.ndarray) -> np.ndarray:
-        """Logits."""
+        """Return the logits of the rows."""
         device = next(self.model_.parameters()).device
         return logits(self.model_, as_tensor(rows), device).cpu().double().numpy()
 
@@ -162,7 +164,7 @@ class NetworkMethod(PUEstimator):
         self._keep(model.eval().to(find_device(self.device)), folder.log())
 
     def _with_network(self, network: Callable[..., nn.Module] | None, path: Path) -> None:
-        """A network of the user's own is code: a folder names it and the user passes it again."""
+        """Take the user's own network. It is code, so a folder stores its name only and the user passes it again."""
         if str(self.network).startswith("callable ") and network is None:
             raise ValueError(
                 f"{path} holds a network of your own ({self.network[9:]}); pass it: load(folder, network=...)"
@@ -181,13 +183,13 @@ class NetworkMethod(PUEstimator):
         find_device(self.device)
 
     def _check_rows(self, X: Any, reset: bool) -> np.ndarray:
-        """X as float32 or uint8, images as NCHW; remembers (reset) or enforces the shape of a row."""
+        """Return X as float32 or uint8, images as NCHW. `reset` stores the shape of a row; else it is compared."""
         if isinstance(X, torch.Tensor):
             X = X.detach().cpu().numpy()
         shape = X.shape if hasattr(X, "shape") else np.asarray(X).shape
         if not reset and (self.layout_ != "rows" or len(shape) > 2):
-            self._check_shape(shape)  # scikit-learn would compare the second axis and call it features
-        with np.errstate(over="ignore"):  # what is too large for float32 becomes infinite, and is named below
+            self._check_shape(shape)  # scikit-learn's message would call the second axis features
+        with np.errstate(over="ignore"):  # a value too large for float32 becomes infinite; refuse_infinite names it
             x = validate_data(
                 self,
                 X,

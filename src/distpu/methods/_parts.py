@@ -1,4 +1,4 @@
-"""What methods share: risks, entropy, Mixup, memories. Pure functions of tensors, and modules for what has state."""
+"""What methods share: risks, entropy, Mixup, memories. Parts with state are modules; the others are pure functions."""
 
 from __future__ import annotations
 
@@ -36,38 +36,38 @@ def pu_risks(z: Tensor, s: Tensor, prior: float, loss: str = "sigmoid") -> tuple
 
 
 def pn_risks(z: Tensor, s: Tensor, weight: float | Tensor = 0.5, loss: str = "logistic") -> tuple[Tensor, Tensor]:
-    """(w E_P[l(z)], (1 - w) E_N[l(-z)]): rows with s = 0 are taken for negatives, the classes weigh w and 1 - w."""
+    """(w E_P[l(z)], (1 - w) E_N[l(-z)]): rows with s = 0 count as negatives; the classes weigh w and 1 - w."""
     l = LOSSES[loss]  # noqa: E741
     return weight * mean_where(l(z), s == 1), (1 - weight) * mean_where(l(-z), s == 0)
 
 
 def random_negatives(s: Tensor, ratio: float = 1.0) -> Tensor:
-    """Numbers of ratio * |P| unlabelled rows, drawn without repeats: the naive baseline's negatives."""
+    """Draw ratio * |P| unlabelled rows without repeats, as negatives of the naive baseline. Return their numbers."""
     unlabelled = torch.nonzero(s == 0).flatten()
     size = min(len(unlabelled), max(1, round(ratio * int((s == 1).sum()))))
     return unlabelled[torch.randperm(len(unlabelled), device=s.device)[:size]]
 
 
 def drawn_in_batch(s: Tensor) -> Tensor:
-    """1 on the batch's labelled rows, 0 on as many of its others, drawn at random, -1 on the rest. Static shapes."""
-    rank = torch.rand_like(s).masked_fill(s == 1, 2.0).argsort().argsort()  # the labelled come last
+    """Return 1 on the batch's labelled rows, 0 on as many other rows, drawn at random, and -1 on the rest."""
+    rank = torch.rand_like(s).masked_fill(s == 1, 2.0).argsort().argsort()  # labelled rows rank last; static shapes
     return torch.where(s == 1, 1.0, torch.where(rank < (s == 1).sum(), 0.0, -1.0))
 
 
 def binary_entropy(z: Tensor) -> Tensor:
-    """H(p) = -p log p - (1-p) log(1-p) of p = sigma(z) = log(1 + exp(z)) - z p: from the logit, no log of 0."""
+    """H(p) = -p log p - (1-p) log(1-p) of p = sigma(z) = log(1 + exp(z)) - z p. This form takes no log of 0."""
     return softplus(z) - z * torch.sigmoid(z)
 
 
 def reads_as(value: Tensor, slope: Tensor) -> Tensor:
-    """One tensor with the value of one expression and the gradient of another."""
+    """Return a tensor with the value of `value` and the gradient of `slope`."""
     return slope + (value - slope).detach()
 
 
 def nonnegative(positive: Tensor, negative: Tensor, beta: float = 0.0, gamma: float = 1.0) -> Tensor:
-    """nnPU's correction. Where R_n < -beta it reads as R_p - beta and steps along -gamma grad R_n alone.
+    """nnPU's correction. Where R_n < -beta, its value is R_p - beta and its gradient is -gamma grad R_n.
 
-    This is not R_p + max(0, R_n): there the gradient of R_p would stay and that of R_n vanish.
+    This is not R_p + max(0, R_n), whose gradient would be that of R_p alone.
     """
     bites = negative < -beta
     value = torch.where(bites, positive - beta, positive + negative)
@@ -76,7 +76,7 @@ def nonnegative(positive: Tensor, negative: Tensor, beta: float = 0.0, gamma: fl
 
 
 def mixup(x: Tensor, y: Tensor, alpha: float, fold: bool = False) -> tuple[Tensor, Tensor]:
-    """Rows and targets mixed with those of a random partner; one weight and one permutation per batch.
+    """Mix each row and its target with those of a random partner. A batch has one weight and one permutation.
 
     lam ~ Beta(alpha, alpha);  x' = lam x + (1-lam) x[perm],  y' likewise.  fold: lam <- max(lam, 1-lam).
     Cross-entropy is linear in its target, so lam BCE(p, y) + (1-lam) BCE(p, y[perm]) = BCE(p, y').
@@ -90,7 +90,7 @@ def mixup(x: Tensor, y: Tensor, alpha: float, fold: bool = False) -> tuple[Tenso
 
 
 class Memory(nn.Module):
-    """One number per row that outlives its batch, such as a pseudo-label."""
+    """One number for each row, such as a pseudo-label, that is kept from batch to batch."""
 
     values: Tensor
 
@@ -108,8 +108,9 @@ class Memory(nn.Module):
 class Teacher(nn.Module):
     """The moving average of a network's weights: W <- a W + (1-a) W_student, a = min(1 - 1/(t+1), decay), t = 0, 1, ...
 
-    The first step copies; up to a = decay the teacher is the plain mean of all it followed. BatchNorm's statistics are
-    those of its own passes in training: the mean of the students' would not belong to the mean of their weights.
+    The first step copies the student. Until a reaches `decay`, the teacher is the plain mean of all it followed.
+    BatchNorm's statistics are those of the teacher's own passes in training: a mean of the students' statistics would
+    not fit the mean of their weights.
     """
 
     steps: Tensor
@@ -130,6 +131,6 @@ class Teacher(nn.Module):
         self.steps += 1
 
     def restart(self, net: nn.Module) -> None:
-        """Become the network itself, as if nothing had been followed."""
+        """Copy the network and forget the networks followed so far."""
         self.net.load_state_dict(net.state_dict())
         self.steps.zero_()

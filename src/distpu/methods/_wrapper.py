@@ -29,9 +29,9 @@ from ..prior import PRIORS, estimate_prior, inside_unit
 from ..prior.scores import FOLDS
 from ..progress import Bar
 
-FEW = 20_000  # rows; boosting on 20,000 x 30 takes 0.42 s on one thread and 0.37 on two, on 100,000 1.48 and 0.96
+FEW = 20_000  # rows; with fewer, a second thread saves little time in boosting
 TINY = 1e-6  # probabilities are kept this far from 0 and 1 before their log-odds are taken
-KEPT_FROM = 1.0  # seconds a fit must take for its model to be kept for a resume
+KEPT_FROM = 1.0  # seconds; a model that took longer to fit is stored for a resume
 
 
 @dataclass(eq=False, repr=False)
@@ -39,23 +39,23 @@ class Wrapper(PUEstimator):
     """A PU method around any classifier with `fit` and `predict_proba` (or `decision_function`).
 
     `fit` takes rows as the classifier inside takes them: arrays, pandas or polars frames, sparse matrices, texts;
-    images are flattened. The classifier inside sees 1 and 0. After it also:
+    images are flattened. The classifier inside sees the labels 1 and 0. `fit` also sets:
 
     estimators_  the fitted classifiers inside, whose scores are averaged
     """
 
     needs_prior: ClassVar[bool] = False
-    kept: ClassVar[tuple[str, ...]] = ()  # models and arrays that `_learn` sets beside estimators_, saved with them
+    kept: ClassVar[tuple[str, ...]] = ()  # models and arrays besides estimators_ that `_learn` sets and a folder stores
 
     estimator: Any = param(None, "the classifier inside: any with fit and predict_proba or decision_function")
     _: KW_ONLY
 
     def _default(self) -> Any:
-        """The classifier inside when none is given."""
+        """Return the classifier inside for estimator=None."""
         raise NotImplementedError
 
     def _learn(self, X: Any, s: np.ndarray, random: np.random.RandomState) -> None:
-        """The method: fit classifiers into estimators_, set prior_, threshold_ and what `_decide` needs."""
+        """Fit classifiers into estimators_; set prior_, threshold_ and what `_decide` needs. This is the method."""
         raise NotImplementedError
 
     # ----------------------------------------------------------- fit, predict
@@ -85,7 +85,7 @@ class Wrapper(PUEstimator):
         return ("estimator", "estimators_", *self.kept)
 
     def _with_network(self, network: Any, path: Path) -> None:
-        self.estimator = None  # the config names it; the model file has it
+        self.estimator = None  # the config has its name only; the model file has the classifier
         if network is not None:
             raise ValueError(f"{path} holds {self.name}, which trains no network; leave network= out")
 
@@ -107,7 +107,7 @@ class Wrapper(PUEstimator):
     # ------------------------------------------------------ what methods call
 
     def _fresh(self, random: np.random.RandomState) -> Any:
-        """An unfitted copy of the classifier inside, with a seed wherever it takes one and has none."""
+        """Return an unfitted copy of the classifier inside. A random_state of None gets a seed."""
         model = self._default() if self.estimator is None else clone(self.estimator)
         if not hasattr(model, "get_params"):
             return model
@@ -117,10 +117,10 @@ class Wrapper(PUEstimator):
         return model.set_params(**seeds) if seeds else model
 
     def _fit_one(self, X: Any, rows: np.ndarray, s: np.ndarray, random: np.random.RandomState, of: int) -> Any:
-        """A classifier of s == 1 against s == 0, fitted on those rows: one `of` so many.
+        """Fit a classifier of s == 1 against s == 0 on the given rows. It is one of `of` classifiers.
 
-        With a folder, a model that took long is kept there: a killed run finds it and goes on to the same bits, since
-        the random state is the same whether a model is fitted or found.
+        A model that took long is stored in the folder, if there is one, so that a killed run need not fit it again.
+        The resumed run gives the same bits: the random state advances alike whether a model is fitted or found.
         """
         model, self._number = self._fresh(random), self._number + 1
         kept = self._folder.part(self._number) if self._folder else None
@@ -135,30 +135,35 @@ class Wrapper(PUEstimator):
         return model
 
     def _folds(self, X: Any, s: np.ndarray, k: int, random: np.random.RandomState) -> np.ndarray:
-        """Fold of each row, equal rows in one; fewer than k where there are fewer different labelled rows."""
+        """Return the fold of each row. Equal rows share a fold. Few different labelled rows give fewer than k folds."""
         key = row_keys(X)
         different = len(np.unique(key[s == 1]))
         if different < 2:
             raise ValueError(
-                f"{type(self).__name__} needs at least 2 different labelled positives; y marks {different}"
+                f"{type(self).__name__} needs at least 2 different labelled positives, y marks {different}; label more"
             )
         return folds(key[:, None], s, min(k, different), random.randint(2**31 - 1))
 
     def _cross_fitted(
         self, X: Any, s: np.ndarray, k: int, random: np.random.RandomState
     ) -> tuple[list[Any], np.ndarray]:
-        """A model per fold, fitted on the other folds, and each row's score by the model that did not see it."""
+        """Fit one model per fold, on the other folds. Return the models, and each row's score by its fold's model."""
         fold, score, fitted = self._folds(X, s, k, random), np.empty(len(s)), []
         for i in range(fold.max() + 1):
             out, rest = np.flatnonzero(fold == i), np.flatnonzero(fold != i)
             if s[rest].all():
-                raise ValueError(f"{type(self).__name__} needs at least 2 different unlabelled rows; y leaves fewer")
+                raise ValueError(
+                    f"{type(self).__name__} needs at least 2 different unlabelled rows; add some to X and y"
+                )
             fitted.append(self._fit_one(X, rest, s[rest], random, fold.max() + 1))
             score[out] = scores(fitted[-1], take(X, out))
         return fitted, score
 
     def _prior_from(self, X: Any, s: np.ndarray, random: np.random.RandomState) -> float:
-        """The prior as a number: given, or BBE on a forest's scores; where X is not numbers, on this method's own."""
+        """Return the prior: given, or estimated by BBE.
+
+        BBE uses the scores of a random forest, or this method's own scores if X does not hold numbers.
+        """
         if self.prior != "auto":
             return float(self.prior)
         if numbers(X) is not None:
@@ -167,13 +172,13 @@ class Wrapper(PUEstimator):
         return inside_unit(PRIORS["bbe"](score[s == 1], score[s == 0]), s)
 
     def _held_out_scores(self, X: Any, s: np.ndarray, random: np.random.RandomState) -> np.ndarray:
-        """Each row's score by models that did not see it."""
+        """Return each row's score by models that were not fitted on it."""
         return self._cross_fitted(X, s, FOLDS, random)[1]
 
     # ---------------------------------------------------------------- checks
 
     def _check_rows(self, X: Any, reset: bool) -> Any:
-        """X as the classifier inside will get it; remembers (reset) or enforces its width and column names."""
+        """Return X for the classifier inside. `reset` stores its width and column names; else they are compared."""
         if hasattr(X, "detach"):  # torch
             X = X.detach().cpu().numpy()
         if not is_frame(X):
@@ -190,7 +195,7 @@ class Wrapper(PUEstimator):
             )
             X = X.reshape(len(X), -1) if X.ndim > 2 else X
         elif 0 in X.shape:
-            check_array(np.empty(X.shape))  # raises, in scikit-learn's words
+            check_array(np.empty(X.shape))  # raises scikit-learn's own message
         validate_data(self, X, reset=reset, skip_check_array=True)
         return X
 
@@ -203,15 +208,16 @@ def _pools() -> Any:
 
 
 def few_threads(rows: int) -> Any:
-    """One OpenMP thread for few rows: those of gradient boosting spin, and stall where cores are shared.
+    """Limit OpenMP to one thread for few rows.
 
-    Two fits of 569 rows at a time on two cores: not done after 60 s, with one thread each 2.3 s.
+    The threads of gradient boosting spin while they wait, so several fits on shared cores stall each other: two fits of
+    569 rows on two cores took over 60 s, and 2.3 s with one thread each.
     """
     return _pools().limit(limits=1, user_api="openmp") if rows < FEW else nullcontext()
 
 
 def scores(model: Any, X: Any) -> np.ndarray:
-    """The fitted classifier's scores of class 1: probabilities where it has them, else decision values."""
+    """Return a fitted classifier's scores of class 1: probabilities if it has them, else decision values."""
     with few_threads(X.shape[0] if hasattr(X, "shape") else len(X)):
         if hasattr(model, "predict_proba"):
             return np.asarray(model.predict_proba(X), dtype=float)[:, 1]
@@ -224,7 +230,7 @@ def scores(model: Any, X: Any) -> np.ndarray:
 
 
 def log_odds(score: np.ndarray, models: list[Any]) -> np.ndarray:
-    """Scores of those models on the whole line: log-odds of probabilities; decision values as they are."""
+    """Return the log-odds of the models' probabilities. Decision values are returned as they are."""
     return logit(np.clip(score, TINY, 1 - TINY)) if hasattr(models[0], "predict_proba") else score
 
 
@@ -243,12 +249,12 @@ def _from(X: Any, *packages: str) -> bool:
 
 
 def row_keys(X: Any) -> np.ndarray:
-    """One number per row, equal for equal rows; in order of appearance, so that no container changes a fold."""
+    """Number the rows by first appearance, equal rows alike, so that an array and a frame give the same folds."""
     return pd.factorize(row_hashes(X))[0]
 
 
 def row_hashes(X: Any) -> np.ndarray:
-    """A value per row, equal for equal rows."""
+    """Return a value for each row, equal for equal rows."""
     if issparse(X):
         X = X.sorted_indices()
         spans = zip(X.indptr, X.indptr[1:], strict=False)
