@@ -11,7 +11,7 @@ from small import small
 def test_it_says_that_it_is_no_pu_method():
     assert PN.supervised and not PN.needs_prior and not PUEstimator.supervised
     assert [name for name, cls in METHODS.items() if cls.supervised] == ["pn"]
-    assert "no PU method" in PN.__doc__ and "y is taken as the truth" in PN.__doc__
+    assert "no PU method" in PN.__doc__ and "y must hold the true labels" in PN.__doc__
 
 
 def test_cross_entropy_of_every_row(monkeypatch, toy):

@@ -363,7 +363,7 @@ def test_clean_rows_without_their_labels_are_refused(toy):
     for clean, message in (
         (dict(clean_rows=X[:5]), "go together"),
         (dict(clean_labels=y[:5]), "go together"),
-        (dict(clean_rows=X[:5], clean_labels=y[:40]), "5 rows, but clean_labels 40"),
+        (dict(clean_rows=X[:5], clean_labels=y[:40]), "5 rows, but clean_labels has 40"),
         (dict(clean_rows=X[:5], clean_labels=[1, 1, np.nan, np.nan, 1]), "missing"),
         (dict(clean_rows=X[:2], clean_labels=[1, 1]), "only one class"),
         (dict(clean_rows=X[:9, :3], clean_labels=[1, 0, 0] * 3), "3 features"),

@@ -1,26 +1,27 @@
 """aPU (Hammoudeh, Lowd: Learning from Positive and Unlabeled Data with Arbitrary Positive Shift, NeurIPS 2020).
 
-    P = labelled positives, U = unlabelled rows of their source (prior), T = those of the target (target_prior)
+    P = labelled positives, U = unlabelled rows of the source (prior), T = unlabelled rows of the target (target_prior)
     kappa = (1 - target_prior) / (1 - prior);   l = `loss`, the sigmoid loss
 
     step 1:  sigma(x) ~ p(y=1|x) in the source: the sigmoid of a network that minimises, with the logistic loss,
-             prior E_P[l(z)] + |E_U[l(-z)] - prior E_P[l(-z)]|;   then it is frozen
+             prior E_P[l(z)] + |E_U[l(-z)] - prior E_P[l(-z)]|;   then sigma is frozen
     step 2:  a fresh network minimises, with W+ = E_U[(1-sigma) l(z)] and W- = E_U[(1-sigma) l(-z)],
              variant="apnu":  (1-rho) target_prior E_P[l(z)] + kappa W- + rho |E_T[l(z)] - kappa W+|
              variant="wuu":   the same with rho = 1: P is used in step 1 only
     or, without step 1,
              variant="purr":  |E_T[l(z)] - R+| + R-,   R+ = kappa |E_U[l(z)] - prior E_P[l(z)]|,   R- likewise of -z
 
-Without target rows T = U: then wuu is distillation, E_U[sigma l(z) + (1-sigma) l(-z)], and purr is nnPU with
+Without target rows T = U. Then wuu is distillation, E_U[sigma l(z) + (1-sigma) l(-z)], and purr is nnPU with
 correction="abs" wherever E_U[l(z)] >= prior E_P[l(z)].
 
-Assumes: source and target share the density of the negatives; that of the positives may differ in any way. Both
-priors; the unlabelled rows of X are the source, `target_unlabelled` in fit the target, for which it then predicts.
+Assumes: source and target have the same density of negatives; their densities of positives may differ in any way. Both
+priors are needed. The unlabelled rows of X are the source. `target_unlabelled` in fit is the target, and aPU then
+predicts for the target.
 
-Differs from its public code: the last epoch is kept, where that code holds out 1/6 of the rows and keeps the epoch of
-the least own risk. The trainer is the shared one, with half as many epochs for sigma, which would else grow too sure of
-rows it was trained on; theirs: AdamW with amsgrad, lr 1e-3, 200 epochs, batch 5000. A batch has its share of labelled
-rows by default (sampling="stratified"); without any it has no positive risk.
+Differs from its public code: the epoch kept is the last one; that code holds out 1/6 of the rows and keeps the epoch
+with the least risk on them. The trainer is the shared one; that code has AdamW with amsgrad, lr 1e-3, 200 epochs, batch
+5000. Step 1 has half the epochs of step 2, since a longer training makes sigma too sure of the rows it was trained on.
+By default each batch has its share of labelled rows (sampling="stratified"): a batch without them has no positive risk.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ from .nnpu import abspu_risk
 
 @dataclass(frozen=True)
 class Shift:
-    """What both estimators know of source and target."""
+    """What the risks need to know about source and target."""
 
     prior: float
     target_prior: float
@@ -80,28 +81,29 @@ def purr_risk(z: Tensor, s: Tensor, z_target: Tensor | None, shift: Shift) -> Te
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class APU(NetworkMethod):
-    """Labelled positives may come from elsewhere than the rows to be classified: only the negatives are shared."""
+    """Labelled positives may differ from the positives to be found; only the negatives must be alike."""
 
     name = "apu"
     paper = "Hammoudeh and Lowd, Learning from Positive and Unlabeled Data with Arbitrary Positive Shift, NeurIPS 2020"
-    presets = {"fashion-mnist": dict(posterior_epochs=6, epochs=12)}  # searched on held-out PU rows (LOG.md)
+    # Searched on held-out PU rows: docs/log/2026-11.md#the-baselines-schedules-on-fashion-mnist-kept
+    presets = {"fashion-mnist": dict(posterior_epochs=6, epochs=12)}
 
-    variant: str = param("apnu", "the estimator of step 2, or 'purr', which has no step 1",
+    variant: str = param("apnu", "the risk of step 2; 'purr' has no step 1",
                          one_of=("apnu", "wuu", "purr"))  # fmt: skip
-    rho: float = param(0.5, "of 'apnu': 0 learns the positives from P alone, 1 from the target rows", least=0, most=1)
-    target_prior: float | None = param(None, "share of positives among the target rows; None: as `prior`",
+    rho: float = param(0.5, "for 'apnu': 0 learns the positives from P alone, 1 from the target rows", least=0, most=1)
+    target_prior: float | None = param(None, "share of positives among the target rows; None means that of `prior`",
                                        above=0, below=1)  # fmt: skip
-    loss: str = param("sigmoid", "surrogate l(z) of step 2; step 1 has the logistic one", one_of=tuple(LOSSES))
+    loss: str = param("sigmoid", "surrogate l(z) of step 2; step 1 has the logistic loss", one_of=tuple(LOSSES))
     posterior_epochs: int = tuned(30, "passes over the rows in step 1", least=1)
     epochs: int = tuned(60, "passes over the rows in step 2", least=1)
-    sampling: str = tuned("stratified", "labelled rows per batch: left to chance, or evenly spread",
+    sampling: str = tuned("stratified", "labelled rows in a batch: left to chance, or evenly spread",
                           one_of=tuple(SAMPLINGS))  # fmt: skip
 
     def fit(self, X: Any, y: Any, *, target_unlabelled: Any = None, folder: str | Path | None = None) -> NetworkMethod:
-        """Learn from PU labels; with `target_unlabelled`, unlabelled rows of another population, for that one."""
+        """Learn from PU labels. With `target_unlabelled`, rows of another population, learn to predict for those."""
         if target_unlabelled is None and self.target_prior is not None:
             raise ValueError(
-                f"target_prior={self.target_prior} tells of target rows; give them to fit as target_unlabelled="
+                f"target_prior={self.target_prior} needs target rows; give them to fit as target_unlabelled="
             )
         return self._fit(X, y, folder, target_unlabelled=target_unlabelled)
 
@@ -127,7 +129,7 @@ class Purr(Objective):
         self.target, self.shift = target, shift
 
     def logits(self, model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor | None]:
-        """Of the batch, and of as many target rows, drawn at random: in one pass, for BatchNorm."""
+        """Return the logits of the batch and of as many random target rows. BatchNorm must see both in one pass."""
         if self.target is None:
             return model(batch.x), None
         drawn = torch.randint(len(self.target), batch.index.shape, device=batch.s.device)

@@ -7,13 +7,13 @@
     the cut: a share `prior` of the out-of-bag scores of U lies above it
     P(y=1 | x) = sigma(logit f(x) - logit cut)
 
-Assumes: labelled positives are a random draw from all positives. U_t has to be small, as many rows as P by default:
-a bag then holds few positives by chance, a different few in each, and both classes are of one size.
-The prior is needed for the cut alone, never for the ranking.
+Assumes: labelled positives are a random draw from all positives. U_t must be small; by default it has as many rows as
+P. Then U_t holds few positives, other ones in each draw, and the two classes have the same size. The prior is needed
+for the cut, not for the ranking.
 
-Differs from its public code: pulearn draws as many rows as U has and cuts at 1/2. On digits (100 labelled rows, 100
-decision trees, case-control) that ranks worse, AUC 91.7 against 95.6, and calls 0.4 % of the rows positive where 50 %
-are. The paper bags SVMs; the default here is a tree that looks at a random few columns, as a forest's do (AUC 96.8).
+Differs from its public code: pulearn draws as many rows as U has, and cuts at 1/2. This ranks worse (on digits with 100
+labelled rows, AUC 91.7 against 95.6) and calls hardly any row positive. The paper bags SVMs. The default here is a
+decision tree that looks at a few random columns, as the trees of a random forest do.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from ..prior.scores import FOLDS
 from ..threshold import cut_at
 from ._wrapper import Wrapper, log_odds, scores
 
-BAGS = 20  # for a prior from this method's own scores: enough that a mean of trees has many values
+BAGS = 20  # for a prior from this method's own scores: a mean of so many trees takes many values
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class BaggingPU(Wrapper):
-    """Labelled rows against many small draws from the unlabelled ones, averaged; the prior places the cut."""
+    """Learns labelled rows against many small draws from the unlabelled ones, and averages. The prior sets the cut."""
 
     name = "bagging-pu"
     paper = "Mordelet and Vert, A bagging SVM to learn from positive and unlabeled examples, PRL 2014"
@@ -43,9 +43,9 @@ class BaggingPU(Wrapper):
     also_fitted = ("scale_",)
     kept = ("oob_decision_function_",)
 
-    n_estimators: int = param(100, "draws from the unlabelled rows, and classifiers", least=1)
+    n_estimators: int = param(100, "number of draws from the unlabelled rows, and of classifiers", least=1)
     max_samples: Any = param(
-        None, "unlabelled rows in a draw: None as many as labelled, a number, or a share such as 0.5"
+        None, "unlabelled rows in a draw: a number, a share such as 0.5, or None for as many as labelled rows"
     )
 
     def _default(self) -> Any:
@@ -66,19 +66,19 @@ class BaggingPU(Wrapper):
         oob = np.divide(total, times, out=np.full(len(s), np.nan), where=times > 0)
         self.prior_ = self._prior_from(X, s, random)
         known = oob[times > 0]
-        if not len(known):  # one draw of a handful of rows
+        if not len(known):  # every unlabelled row is in every draw
             known = np.mean([scores(model, take(X, U)) for model in self.estimators_], axis=0)
         z = log_odds(known, self.estimators_)
         self.scale_ = 1.0 if hasattr(self.estimators_[0], "predict_proba") else float(z.std()) or 1.0
         self.threshold_ = cut_at(z, self.prior_)
-        self.oob_decision_function_ = self._decide(oob)  # NaN for labelled rows, which are in every bag
+        self.oob_decision_function_ = self._decide(oob)  # NaN for labelled rows, which every classifier was fitted on
 
     def _decide(self, score: np.ndarray) -> np.ndarray:
-        """logit f - logit cut; of decision values, which have no scale, in standard deviations."""
+        """Return logit f - logit cut. Decision values have no scale, so they are given in standard deviations."""
         return (log_odds(score, self.estimators_) - self.threshold_) / self.scale_
 
     def _held_out_scores(self, X: Any, s: np.ndarray, random: np.random.RandomState) -> np.ndarray:
-        """Means over some bags for each fold: one tree alone says 0 or 1, and the prior would come out as 1."""
+        """Return means over BAGS draws in each fold: from one tree's scores, all 0 or 1, BBE would estimate 1."""
         fold, score = self._folds(X, s, FOLDS, random), np.zeros(len(s))
         for i in range(fold.max() + 1):
             out, P, U = (np.flatnonzero(which) for which in (fold == i, (fold != i) & (s == 1), (fold != i) & (s == 0)))
@@ -99,6 +99,6 @@ class BaggingPU(Wrapper):
         share = isinstance(size, float) and 0 < size <= 1  # np.float64 is a float
         if not (size is None or whole or share):
             raise ValueError(
-                f"max_samples={size!r} must be None, a whole number of rows, or a share of the unlabelled rows: "
+                f"max_samples={size!r} must be None, a whole number of rows, or a share of the unlabelled rows, "
                 "a float above 0 and at most 1.0"
             )

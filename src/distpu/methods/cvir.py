@@ -1,17 +1,17 @@
 """CVIR (Garg, Wu, Smola, Balakrishnan, Lipton: "Mixture Proportion Estimation and PU Learning: A Modern Approach",
-NeurIPS 2021). Conditional value ignoring risk: unlabelled rows that look positive are no negatives.
+NeurIPS 2021). Conditional value ignoring risk: the unlabelled rows that look positive do not count as negatives.
 
     warm start:  1/2 E_P[l(z)] + 1/2 E_U[l(-z)],   l(z) = log(1 + exp(-z))
     each epoch:  K = U without its floor(prior n_U) highest z, scored in eval mode before the epoch
                  w E_P[l(z)] + (1 - w) E_K[l(-z)],   w = prior, or 1/2
 
-Assumes: labelled rows drawn from all positives alike; the prior, given or estimated; a network that ranks rows before
-it has learned the unlabelled ones by heart, hence the warm start. If K holds negatives only, w = prior weighs the two
-classes as the unlabelled rows do, so that 1/2 is the right place to cut.
+Assumes: labelled rows are a random draw from all positives. The prior is given or estimated. The network must learn
+to rank rows before it memorises the unlabelled ones: the warm start relies on this. If K holds negatives only, w =
+prior weighs the two classes as the unlabelled rows do, so that 1/2 is the right cut.
 
 Differs from its public code: there w = 1/2, which is right at prior = 1/2 (`weights="half"`). There an epoch ends with
-the shorter of P and U; here P starts over until each kept row was seen once. There rows are ranked through random
-augmentations; here as they are. There SGD runs 1000 epochs and more at a constant rate; here the shared trainer.
+the shorter of P and U; here P is repeated until each row of K was seen once. There random augmentations of the rows are
+ranked; here the rows themselves. There SGD runs for 1000 epochs or more at a constant rate; here the trainer is shared.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from ._parts import pn_risks
 
 
 def without_highest(z: Tensor, s: Tensor, prior: float, among: Tensor) -> Tensor:
-    """Mask: `among` less the floor(prior n_U) highest z of its unlabelled rows. Of equals the first go first."""
+    """Return the mask `among` without its floor(prior n_U) unlabelled rows of highest z. Of equals, the first go."""
     unlabelled = torch.nonzero(among & (s == 0)).flatten()
-    drop = min(int(prior * len(unlabelled) + 1e-9), len(unlabelled) - 1)  # 0.29 of 100 are 29; one stays anyway
+    drop = min(int(prior * len(unlabelled) + 1e-9), len(unlabelled) - 1)  # 0.29 of 100 are 29; at least one row stays
     highest = z[unlabelled].argsort(descending=True, stable=True)[:drop]
     kept = among.clone()
     kept[unlabelled[highest]] = False
@@ -42,7 +42,7 @@ def without_highest(z: Tensor, s: Tensor, prior: float, among: Tensor) -> Tensor
 
 
 class Inliers(Objective):
-    """P against the kept unlabelled rows; until some are set aside: against all of `among`, at equal weights."""
+    """P against the unlabelled rows kept. Before the first ranking these are all rows of `among`, and w = 1/2."""
 
     among: Tensor
     kept: Tensor
@@ -55,7 +55,7 @@ class Inliers(Objective):
         self.register_buffer("weight", torch.tensor(0.5, device=among.device))
 
     def set_aside(self, z: Tensor, s: Tensor, prior: float, weights: str) -> None:
-        """Rank the rows for the next epoch."""
+        """Choose the rows and the weight of the next epoch."""
         self.kept.copy_(without_highest(z, s, prior, self.among))
         self.weight.fill_(prior if weights == "prior" else 0.5)
 
@@ -69,19 +69,18 @@ class Inliers(Objective):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class CVIR(NetworkMethod):
-    """Each epoch the unlabelled rows that look most positive are set aside, as many as there are positives."""
+    """In each epoch the unlabelled rows that look most positive are left out, as many as the prior says."""
 
     name = "cvir"
     paper = "Garg et al., Mixture Proportion Estimation and PU Learning: A Modern Approach, NeurIPS 2021"
-    presets = {
-        "fashion-mnist": dict(warm_up_epochs=3, epochs=6, sampling="stratified", weights="half")
-    }  # searched on held-out PU rows (LOG.md)
+    # Searched on held-out PU rows: docs/log/2026-11.md#the-baselines-schedules-on-fashion-mnist-kept
+    presets = {"fashion-mnist": dict(warm_up_epochs=3, epochs=6, sampling="stratified", weights="half")}
 
     warm_up_epochs: int = tuned(3, "epochs of P against all of U before the first ranking", least=1)
     weights: str = tuned("prior", "w: 'prior', or 'half' as in the paper", one_of=("prior", "half"))
-    sampling: str = tuned("paired", "'paired': labelled rows in every batch, over and over", one_of=tuple(SAMPLINGS))
+    sampling: str = tuned("paired", "'paired' puts labelled rows into every batch", one_of=tuple(SAMPLINGS))
     labelled_share: float = param(
-        0.1, "share of labelled rows in a 'paired' batch; all, if they are fewer", above=0, below=1
+        0.1, "share of labelled rows in a 'paired' batch; a batch has all of them if they are fewer", above=0, below=1
     )
     lr_floor: float = param(0.0, "the cosine ends at this share of lr; 1: constant, as in the paper", least=0, most=1)
 

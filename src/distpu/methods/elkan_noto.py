@@ -39,7 +39,7 @@ from ._wrapper import TINY, Wrapper, log_odds
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class ElkanNoto(Wrapper):
-    """Labelled against unlabelled rows, then the score is divided by what a sure positive gets."""
+    """Learns labelled against unlabelled rows, then divides a score by the score of a sure positive."""
 
     name = "elkan-noto"
     paper = "Elkan and Noto, Learning Classifiers from Only Positive and Unlabeled Data, KDD 2008"
@@ -47,13 +47,13 @@ class ElkanNoto(Wrapper):
     also_fitted = ("c_", "center_", "spread_")
     kept = ("calibration_", "oof_decision_function_")
 
-    folds: int = param(5, "models, each fitted without one fold of the rows", least=2)
+    folds: int = param(5, "number of models, each fitted without one fold of the rows", least=2)
     calibrate: bool = param(
         True,
-        "isotonic regression on the out-of-fold scores; False takes probabilities as they are",
+        "calibrate by isotonic regression on the out-of-fold scores; False takes the classifier's probabilities",
         one_of=(True, False),
     )
-    scenario: str = param("case-control", "probabilities as in the unlabelled rows, or as in all rows together",
+    scenario: str = param("case-control", "probabilities are those among the unlabelled rows, or among all rows",
                           one_of=SCENARIOS)  # fmt: skip
 
     def _default(self) -> Any:
@@ -65,7 +65,7 @@ class ElkanNoto(Wrapper):
         self.center_, self.spread_ = float(score.mean()), float(score.std()) or 1.0
         n_p, n_u = int((s == 1).sum()), int((s == 0).sum())
         c = expit(self._z(score))[s == 1].mean()
-        own = n_p * (1 - c) / (c * n_u)  # too large where classes overlap; the best bin may know a lower bound
+        own = n_p * (1 - c) / (c * n_u)  # too large where the classes overlap; there BBE may be lower
         least = min(own, bbe(score[s == 1], score[s == 0]))
         self.prior_ = inside_unit(least, s) if self.prior == "auto" else float(self.prior)
         self.c_ = n_p / (n_p + self.prior_ * n_u)
@@ -74,14 +74,14 @@ class ElkanNoto(Wrapper):
         self.oof_decision_function_ = self._decide(score)
 
     def _z(self, score: np.ndarray) -> np.ndarray:
-        """Log-odds of g."""
+        """Return the log-odds of g."""
         if self.calibration_ is None:
             return log_odds(score, self.estimators_)
         z = logit(np.clip(self.calibration_.predict(score), TINY, 1 - TINY))
-        return z + TINY * (score - self.center_) / self.spread_  # isotonic steps are flat: keep the order on them
+        return z + TINY * (score - self.center_) / self.spread_  # keeps the order on flat steps of the regression
 
     def _decide(self, score: np.ndarray) -> np.ndarray:
-        """log of twice P(y=1 | x), which goes on above P = 1 so that sure positives keep their order."""
+        """Return log(2 P(y=1 | x)). It is not cut off at P = 1, so that sure positives keep their order."""
         if self.scenario == "single-set":
             return np.log(2 / self.c_) + log_expit(self._z(score))
         return np.log(2 * (1 - self.c_) / self.c_) + self._z(score)

@@ -47,12 +47,12 @@ def class_losses(z: Tensor, q: Tensor) -> Tensor:
 
 
 def labelling_losses(e: Tensor, s: Tensor, q: Tensor) -> Tensor:
-    """M, each row's part for eta: only as far as the row is positive does s say anything about eta."""
+    """M, each row's part for eta, weighed by q: the label of a negative says nothing about eta."""
     return q * bce(e, s, reduction="none")
 
 
 def small_losses(losses: Tensor, s: Tensor, share: float) -> Tensor:
-    """Mask: P, and the share of U whose losses are smallest."""
+    """Return a mask of P and of the share of U whose losses are smallest."""
     unlabelled = torch.where(s == 0, losses, torch.inf).sort().values
     last = (share * (s == 0).sum()).round().long().clamp(min=1) - 1
     return (s == 1) | (losses <= unlabelled.gather(0, last.view(1)))
@@ -92,12 +92,14 @@ class LBE(NetworkMethod):
     name = "lbe"
     paper = "Gong et al., Instance-Dependent Positive and Unlabeled Learning with Labeling Bias Estimation, TPAMI 2022"
     needs_prior = False
-    presets = {"fashion-mnist": dict(warm_up_epochs=1, epochs=6, m_epochs=2)}  # searched on held-out PU rows (LOG.md)
+    # Searched on held-out PU rows: docs/log/2026-11.md#the-baselines-schedules-on-fashion-mnist-kept
+    presets = {"fashion-mnist": dict(warm_up_epochs=1, epochs=6, m_epochs=2)}
 
     warm_up_epochs: int = tuned(3, "epochs in which both networks learn which rows are labelled", least=1)
-    m_epochs: int = tuned(20, "epochs of an M step, that is, from one E step to the next", least=1)
-    kept: float = param(0.8, "share of unlabelled rows, those of smallest loss, that h learns from", above=0, most=1)
-    sampling: str = tuned("stratified", "labelled rows per batch; 'paired' distorts eta", one_of=tuple(SAMPLINGS))
+    m_epochs: int = tuned(20, "epochs of an M step, from one E step to the next", least=1)
+    kept: float = param(0.8, "share of the unlabelled rows that h learns from, those of smallest loss", above=0, most=1)
+    sampling: str = tuned("stratified", "labelled rows in a batch: left to chance, or evenly spread; 'paired' distorts "
+                          "eta", one_of=tuple(SAMPLINGS))  # fmt: skip
 
     def _learn(self, run: Run) -> nn.Module:
         model, data = nn.ModuleDict({"h": run.net(), "eta": run.net()}), run.data

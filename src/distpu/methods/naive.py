@@ -1,16 +1,18 @@
-"""The naive baseline: unlabelled rows, drawn at random, stand in for negatives.
+"""The naive baseline: unlabelled rows, drawn at random, are taken for negatives.
 
     R = mean BCE over P (target 1) and N (target 0),   N = ratio * |P| unlabelled rows
 
-With as many rows of N as of P the rule p >= 1/2 means P(y=1|x) > prior; with all of U nothing would reach 1/2.
-N is drawn once. Drawn anew each epoch ("redrawn") or from each "batch" of P and U (ratio is then 1), or negatives =
-"all", R = (E_P[l(z)] + E_U[l(-z)]) / 2, the rows of P come back more often than those of U: a network that learns rows
-by heart learns P so, and calls all else negative.
+If N has as many rows as P, the rule p >= 1/2 means P(y=1|x) > prior. If N were all of U, no row would reach 1/2.
 
-Assumes: few positives among the unlabelled rows. Needs no prior.
+negatives="fixed" draws N once. "redrawn" draws N anew in each epoch. "batch" draws N from each batch of P and U, with
+ratio 1. "all" takes all of U, with R = (E_P[l(z)] + E_U[l(-z)]) / 2. In the last three, a row of P counts for more
+than a row of U: a network that memorises rows then memorises P and calls all other rows negative.
 
-Differs from its public code: there is none. The Dist-PU paper says "randomly sampled unlabeled data" and no more. Of
-the readings but "batch", not searched yet, this one is the best by PU accuracy on Fashion-MNIST and digits (LOG.md).
+Assumes: there are few positives among the unlabelled rows. No prior is needed.
+
+Differs from its public code: there is none. The Dist-PU paper only says "randomly sampled unlabeled data". "fixed" is
+the best reading by PU accuracy on Fashion-MNIST and digits; "batch" was not searched:
+docs/log/2026-11.md#a-third-reading-of-the-naive-baseline-kept
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ from ._parts import drawn_in_batch, pn_risks, random_negatives
 
 
 class RandomNegatives(Risk):
-    """Cross-entropy of P against a draw from U: one for the whole run, or a new one each epoch."""
+    """Cross-entropy of P against a draw from U, which is made once, or anew in each epoch."""
 
     drawn: Tensor
 
@@ -51,10 +53,11 @@ class Naive(NetworkMethod):
     name = "naive"
     paper = "no paper of its own; the baseline of the Dist-PU paper's table"
     needs_prior = False
-    presets = {"fashion-mnist": dict(epochs=15)}  # searched on held-out PU rows (LOG.md)
+    # Searched on held-out PU rows: docs/log/2026-11.md#a-third-reading-of-the-naive-baseline-kept
+    presets = {"fashion-mnist": dict(epochs=15)}
 
-    ratio: float = param(1.0, "rows drawn as negatives, per labelled positive", above=0)
-    negatives: str = param("fixed", "drawn once, anew each epoch ('redrawn') or 'batch', or 'all' unlabelled rows",
+    ratio: float = param(1.0, "number of rows drawn as negatives for each labelled positive", above=0)
+    negatives: str = param("fixed", "drawn once ('fixed'), in each epoch ('redrawn'), in each 'batch', or 'all' of U",
                            one_of=("fixed", "redrawn", "batch", "all"))  # fmt: skip
 
     def _learn(self, run: Run) -> nn.Module:

@@ -6,11 +6,11 @@
 
 correction="abs" minimises R_p + |R_n| instead (Hammoudeh and Lowd, NeurIPS 2020).
 
-Assumes: labelled rows drawn at random from the positives; the prior. A batch without labelled rows says that all of its
-unlabelled rows are negative: sampling="stratified" spreads the labelled ones.
+Assumes: labelled rows are a random draw from the positives. The prior is needed. A batch without labelled rows says
+that all of its unlabelled rows are negative; sampling="stratified" spreads the labelled rows over the batches.
 
-Differs from its public code: nothing in the risk. That code trains at a constant rate (1e-5 for CIFAR-10) for 100
-epochs; here the shared trainer, whose rate falls by a cosine.
+Differs from its public code: not in the risk. That code trains at a constant rate (1e-5 for CIFAR-10) for 100 epochs.
+Here the trainer is shared, and its rate falls along a cosine.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ._parts import LOSSES, nonnegative, pu_risks
 def nnpu_risk(
     z: Tensor, s: Tensor, prior: float, beta: float = 0.0, gamma: float = 1.0, loss: str = "sigmoid"
 ) -> Tensor:
-    """Reads as R_p + R_n, or R_p - beta where the bound bites; differentiates as R_p + R_n, or -gamma R_n."""
+    """Value: R_p + R_n, or R_p - beta where R_n < -beta. Gradient: that of R_p + R_n, or of -gamma R_n there."""
     return nonnegative(*pu_risks(z, s, prior, loss), beta, gamma)
 
 
@@ -45,12 +45,14 @@ class NNPU(NetworkMethod):
 
     name = "nnpu"
     paper = "Kiryo et al., Positive-Unlabeled Learning with Non-Negative Risk Estimator, NIPS 2017"
-    presets = {"fashion-mnist": dict(epochs=3)}  # searched on held-out PU rows (LOG.md)
+    # Searched on held-out PU rows: docs/log/2026-11.md#the-baselines-schedules-on-fashion-mnist-kept
+    presets = {"fashion-mnist": dict(epochs=3)}
 
     loss: str = param("sigmoid", "surrogate l(z)", one_of=tuple(LOSSES))
     beta: float = param(0.0, "how far below 0 the negative risk may go", least=0)
-    gamma: float = param(1.0, "size of the step back when it goes below", least=0, most=1)
-    correction: str = param("step-back", "'step-back' as in the paper, or 'abs'", one_of=("step-back", "abs"))
+    gamma: float = param(1.0, "size of the step back when the negative risk is below -beta", least=0, most=1)
+    correction: str = param("step-back", "'step-back' as in the paper, or 'abs', which minimises R_p + |R_n|",
+                            one_of=("step-back", "abs"))  # fmt: skip
 
     def _learn(self, run: Run) -> nn.Module:
         model = run.net()

@@ -2,10 +2,10 @@
 
     R = mean BCE(z, y)
 
-Assumes: y is the truth for every row, 1 positive and 0 negative. This is no PU method: given PU labels it would learn
-that every unlabelled row is negative. It is here for comparisons on data whose labels are known; no prior.
+Assumes: y holds the true label of every row, 1 positive and 0 negative. This is no PU method: from PU labels it would
+learn that every unlabelled row is negative. It is for comparisons on data whose labels are known. No prior is needed.
 
-Differs from its public code: there is none; the network and the trainer are those of the methods beside it.
+Differs from its public code: there is none. The network and the trainer are those of the other methods.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ._network import NetworkMethod
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class PN(NetworkMethod):
-    """The supervised ceiling: no PU method, y is taken as the truth (1 positive, 0 negative)."""
+    """The supervised ceiling. It is no PU method: y must hold the true labels (1 positive, 0 negative)."""
 
     name = "pn"
     paper = "no paper of its own; cross-entropy on all true labels"

@@ -13,12 +13,13 @@
              w on bN:  1/sigma where sigma > eta, else 1
              eta = the percentile of sigma over U below which a share of tau (1 - prior - rho) of U lies
 
-Assumes: P drawn at random from the positives; the prior. bN, given to fit as `biased_negatives`, may be any part of
-the negatives, but rho, the share of all rows that are such negatives, must then be known.
+Assumes: P is a random draw from the positives. The prior is needed. bN, given to fit as `biased_negatives`, may be any
+part of the negatives. With bN, rho must be known: the share of all rows that are such negatives.
 
-Differs from its public code: the last epoch of both steps is kept, where that code chooses one on held-out PU rows.
-The trainer is the shared one; theirs: Adam with amsgrad, lr 1e-3, L2 1e-4, two drops of the rate, 200 epochs each step,
-batches of 10 P, 100 U (and 10 bN). A sigma below `least_sigma` is not divided by: one such row would outweigh all.
+Differs from its public code: the epoch kept is the last one in both steps; that code chooses one on held-out PU rows.
+The trainer is the shared one; that code has Adam with amsgrad, lr 1e-3, L2 1e-4, two drops of the rate, 200 epochs in
+each step and batches of 10 P, 100 U (and 10 bN). Where sigma is a divisor it is at least `least_sigma`: one row with a
+tiny sigma would outweigh all others.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from ..train.scoring import logits
 from ._network import NetworkMethod
 from ._parts import Memory, logistic_loss, nonnegative, pu_risks
 
-BN = -1  # what s says of a biased negative; 1 labelled positive, 0 unlabelled
+BN = -1  # the value of s for a biased negative, beside 1 labelled positive and 0 unlabelled
 
 
 def posterior_risks(z: Tensor, s: Tensor, prior: float, rho: float = 0.0) -> tuple[Tensor, Tensor]:
@@ -53,13 +54,13 @@ def posterior_risks(z: Tensor, s: Tensor, prior: float, rho: float = 0.0) -> tup
 
 
 def cut(sigma: Tensor, s: Tensor, tau: float, prior: float, rho: float = 0.0) -> float:
-    """eta: the percentile of sigma over U, whole percents only, as in the public code."""
-    percent = int(100 * tau * (1 - prior - rho) + 1e-9)  # 45.9 is 45, but 62.999... that stands for 63 is 63
+    """Return eta, the percentile of sigma over U. As in the public code, the percentage is a whole number."""
+    percent = int(100 * tau * (1 - prior - rho) + 1e-9)  # 45.9 gives 45, but 63 that rounding made 62.999... gives 63
     return float(np.percentile(sigma[s == 0].cpu().double().numpy(), percent))
 
 
 def negative_weights(sigma: Tensor, s: Tensor, eta: float, least: float = 0.0) -> Tensor:
-    """w, the weight of l(-z) for each row."""
+    """Return w, the weight of l(-z), for each row."""
     trusted, divisor = sigma > eta, sigma.clamp(min=least)
     on_p = torch.where(trusted, (1 - sigma) / divisor, 0.0)
     on_n = torch.where(trusted, 1 / divisor, 1.0)
@@ -68,7 +69,7 @@ def negative_weights(sigma: Tensor, s: Tensor, eta: float, least: float = 0.0) -
 
 
 def weighted_risks(z: Tensor, s: Tensor, w: Tensor, prior: float, rho: float = 0.0) -> tuple[Tensor, Tensor, Tensor]:
-    """The three terms of step 2, on P, bN and U. Each mean is over all rows of its kind, also those of weight 0."""
+    """The three terms of step 2, on P, bN and U. Each mean is over all rows of its kind, with those of weight 0."""
     as_positive, as_negative = logistic_loss(z), w * logistic_loss(-z)
     return (
         prior * mean_where(as_positive + as_negative, s == 1),
@@ -79,26 +80,26 @@ def weighted_risks(z: Tensor, s: Tensor, w: Tensor, prior: float, rho: float = 0
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class PUbN(NetworkMethod):
-    """Two steps: a posterior by nnPU, then a classifier weighted by it; takes biased negatives where there are some."""
+    """Learns a posterior by nnPU, then a classifier weighted by the posterior. It can also use biased negatives."""
 
     name = "pubn"
     paper = "Hsieh et al., Classification from Positive, Unlabeled and Biased Negative Data, ICML 2019"
-    presets = {
-        "fashion-mnist": dict(posterior_epochs=12, epochs=12, sampling="stratified")
-    }  # searched on held-out PU rows (LOG.md)
+    # Searched on held-out PU rows: docs/log/2026-11.md#the-baselines-schedules-on-fashion-mnist-kept
+    presets = {"fashion-mnist": dict(posterior_epochs=12, epochs=12, sampling="stratified")}
 
     posterior_epochs: int = tuned(60, "passes over the rows in step 1", least=1)
     epochs: int = tuned(60, "passes over the rows in step 2", least=1)
-    tau: float = param(0.9, "share of the negatives in U that step 2 takes from U", least=0, most=1)
-    rho: float | None = param(None, "p(y=-1, selected): to be given with biased negatives", above=0, below=1)
-    least_sigma: float = param(1e-3, "sigma is raised to this where it is divided by", least=0, most=1)
+    tau: float = param(0.9, "share of the negatives in U that step 2 learns as negatives", least=0, most=1)
+    rho: float | None = param(None, "p(y=-1, selected), the share of biased negatives among all rows; needed with them",
+                              above=0, below=1)  # fmt: skip
+    least_sigma: float = param(1e-3, "least value of sigma where it is a divisor", least=0, most=1)
 
     def fit(self, X: Any, y: Any, *, biased_negatives: Any = None, folder: str | Path | None = None) -> NetworkMethod:
-        """Learn from PU labels and, where there are some, rows known to be negative, of whatever kind."""
+        """Learn from PU labels and, if given, from rows known to be negative, which may be a biased sample."""
         if biased_negatives is not None and self.rho is None:
-            raise ValueError("rho=None is not enough for biased_negatives; give rho, the share of such rows among all")
+            raise ValueError("biased_negatives need rho, the share of such rows among all, but rho=None; give rho")
         if biased_negatives is None and self.rho is not None:
-            raise ValueError(f"rho={self.rho} tells of biased negatives; give them to fit as biased_negatives=")
+            raise ValueError(f"rho={self.rho} needs biased negatives; give them to fit as biased_negatives=")
         return self._fit(X, y, folder, biased_negatives=biased_negatives)
 
     def _learn(self, run: Run) -> nn.Module:
@@ -108,7 +109,7 @@ class PUbN(NetworkMethod):
         first = run.net()
         run.train("posterior", first, Posterior(data, rho), self._recipe(epochs=self.posterior_epochs))
 
-        rows = [data.x, *data.extra.values()]  # as Joint numbers them: the biased negatives last
+        rows = [data.x, *data.extra.values()]  # numbered as in Joint: the biased negatives come last
         sigma = torch.cat([logits(first, x) for x in rows]).sigmoid()
         s = torch.cat([data.s, data.s.new_full((len(sigma) - len(data),), BN)])
         w = negative_weights(sigma, s, cut(sigma, s, self.tau, prior, rho), self.least_sigma)
@@ -119,7 +120,7 @@ class PUbN(NetworkMethod):
 
 
 class Joint(Objective):
-    """Each batch gets its share of the biased negatives, drawn at random; all pass the network together."""
+    """Adds a random share of the biased negatives to each batch, so that all rows pass the network together."""
 
     def __init__(self, data: PUData, rho: float):
         super().__init__()

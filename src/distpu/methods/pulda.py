@@ -1,5 +1,5 @@
 """PULDA (Jiang, Xu, Zhao, Yang, Wen, Cao, Huang: Positive-Unlabeled Learning with Label Distribution Alignment, TPAMI
-2023). The journal version of Dist-PU: smooth distances, a margin, moving averages; no entropy.
+2023). The journal version of Dist-PU. It has smooth distances, a margin and moving averages, and no entropy.
 
     p = sigma(z);   D_T(a, b) = sp_T(a-b) + sp_T(b-a),  sp_T(a) = log(1 + exp(T a)) / T:  |a-b| with its corner rounded
 
@@ -9,16 +9,17 @@
     warm-up:  R_lab + R_mar
     mixup:    R_lab + R_mar + nu E[BCE(p', y')],   (x', y') = Mixup of rows and pseudo-labels, as in Dist-PU
 
-    In either D the batch means E are moving averages, M <- a M + (1-a) E, of which only the new part has a gradient;
-    D is divided by (1-a), so that this gradient keeps its size. The first batch of a stage: M = E, no division.
+    In either D the batch means E are moving averages, M <- a M + (1-a) E. Only the new part, (1-a) E, has a gradient.
+    D is divided by (1-a), so that this gradient keeps its size. In the first batch of a stage M = E, without division.
 
-Assumes: labelled rows drawn at random from the positives; the prior. Every batch has `labelled` labelled rows, over and
-over, and batch_size - labelled unlabelled ones, each once an epoch. Its own trainer: settings published for CIFAR-10.
+Assumes: labelled rows are a random draw from the positives. The prior is needed. Every batch has `labelled` labelled
+rows, which repeat, and batch_size - labelled unlabelled rows, each of which comes once an epoch. The schedule is the
+one published for CIFAR-10, not the shared one.
 
-Differs from its public code: that code also moves the averages while it evaluates on the test rows; here only training
-does. The last epoch is kept, not the best on the test rows. The logged terms grow with a stage's second batch, by
-1/(1-a), as there: compare slopes, not values. Mind its Mixup stage on small tables: on digits (100 labelled, 3 draws)
-the accuracy is 0.90 after the warm-up, 0.78 after both stages, and 0.87 with lr=1e-4.
+Differs from its public code: that code also moves the averages while it scores the test rows; here only training does.
+The epoch kept is the last one, not the best on the test rows. As in that code, the logged terms grow by 1/(1-a) with
+the second batch of a stage: compare slopes, not values. On small tables the Mixup stage may do harm: on digits with 100
+labelled rows the accuracy fell from 0.90 to 0.78 in that stage.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def inside_below(z: Tensor, margin: float) -> Tensor:
 
 
 class MovingMean(nn.Module):
-    """M <- a M + (1-a) E over the batches of training; E itself at first, and outside of training."""
+    """M <- a M + (1-a) E over the batches of training. M = E in the first batch, and when the module does not train."""
 
     value: Tensor
     started: Tensor
@@ -68,7 +69,7 @@ class MovingMean(nn.Module):
         self.register_buffer("started", torch.tensor(False))
 
     def forward(self, values: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """(M, the share of it that is new and carries the gradient)."""
+        """Return M, and the share of M that is new and has a gradient."""
         mean, some, started = mean_where(values, mask), mask.any(), self.started & self.training
         new = torch.where(started, 1 - self.keep, torch.ones_like(mean))
         moved = (1 - new) * self.value + new * mean
@@ -81,11 +82,13 @@ class MovingMean(nn.Module):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class PULDA(NetworkMethod):
-    """Dist-PU's successor: smooth distances, a margin and moving averages. Defaults: the settings for CIFAR-10."""
+    """Dist-PU's successor, with smooth distances, a margin and moving averages. The defaults are those for CIFAR-10."""
 
     name = "pulda"
     paper = "Jiang et al., Positive-Unlabeled Learning with Label Distribution Alignment, TPAMI 2023"
-    presets = {  # searched on held-out PU rows (LOG.md)
+    # Searched on held-out PU rows: docs/log/2026-11.md#small-data-settings-of-the-other-methods-kept
+    # and docs/log/2026-11.md#the-baselines-schedules-on-fashion-mnist-kept
+    presets = {
         "small": dict(warm_up_epochs=30, epochs=30, alpha=0.1),
         "fashion-mnist": dict(warm_up_epochs=10, epochs=30, alpha=0.1),
     }
@@ -94,13 +97,13 @@ class PULDA(NetworkMethod):
     warm_up_epochs: int = tuned(60, "epochs without Mixup", least=0)
     epochs: int = tuned(60, "epochs with Mixup", least=0)
     warm_up_lr: float = param(1e-4, "learning rate of the warm-up", above=0)
-    lr: float = tuned(1e-3, "learning rate with Mixup; on small tables 1e-4 loses less", above=0)
+    lr: float = tuned(1e-3, "learning rate with Mixup; on small tables 1e-4 does less harm", above=0)
     lr_floor: float = param(0.7, "with Mixup the cosine ends at this share of lr", least=0, most=1)
     warm_up_weight_decay: float = param(5e-4, "L2 penalty in the warm-up", least=0)
     weight_decay: float = tuned(1e-4, "L2 penalty with Mixup", least=0)
-    warm_up_period: str = param("epochs", "the warm-up's cosine spans `epochs`, as in the code, or its own length",
+    warm_up_period: str = param("epochs", "the warm-up's cosine spans `epochs`, as in the code, or its own epochs",
                                 one_of=("epochs", "warm_up_epochs"))  # fmt: skip
-    sampling: str = tuned("paired", "labelled rows per batch: as many as `labelled`, left to chance, or evenly spread",
+    sampling: str = tuned("paired", "labelled rows in a batch: as many as `labelled`, left to chance, or evenly spread",
                           one_of=tuple(SAMPLINGS))  # fmt: skip
     batch_size: int = tuned(144, "rows in a step, the labelled ones included", least=2)
     labelled: int = param(16, "labelled rows in a step, for sampling='paired'", least=1)
@@ -108,8 +111,8 @@ class PULDA(NetworkMethod):
     # the objective
     temperature: float = param(3.5, "T of R_lab's distance", above=0)
     margin_temperature: float = param(1.0, "T of R_mar's distance", above=0)
-    margin: float = param(0.6, "m", least=0)
-    keep: float = param(0.85, "a of E_U[p]; 0 takes each batch as it is", least=0, below=1)
+    margin: float = param(0.6, "m, the width of the margin", least=0)
+    keep: float = param(0.85, "a of E_U[p]; 0 takes the mean of each batch", least=0, below=1)
     margin_keep: float = param(0.5, "a of E_U[h-] and E_P[h-]", least=0, below=1)
     mixup: float = param(4.2, "nu, weight of the Mixup term", least=0)
     alpha: float = tuned(11.0, "Mixup weights are Beta(alpha, alpha)", above=0)

@@ -7,17 +7,17 @@
     cut at the prior's quantile:  positive where z >= theta
         theta = the k-th highest of n scores,   k = n - floor(n (1 - prior))
 
-threshold_on="unlabelled" takes theta from the unlabelled training rows: it is part of the model.
-threshold_on="scored" takes the k highest of whatever rows are scored together, as its public code and the
-Dist-PU paper's table do with the test rows: with prior * n positives among them, precision equals recall. The answer
-for a row then depends on the rows beside it, and one row alone is always positive.
+threshold_on="unlabelled" takes theta from the unlabelled training rows, so that theta is part of the model.
+threshold_on="scored" calls the k highest of the rows that are scored together positive. The public code and the table
+of the Dist-PU paper do so with the test rows. If prior * n of these rows are positive, precision equals recall. The
+answer for a row then depends on the other rows, and a row that is scored alone is always positive.
 
-Assumes: labelled positives may be picked with a bias, as long as a row that is likelier to be positive is likelier to
-be picked (the order is kept); unlabelled rows are a fair sample; needs the prior, on which the cut hangs entirely.
+Assumes: the labelled positives may be a biased choice, as long as a row that is likelier to be positive is likelier to
+be chosen. The unlabelled rows are a fair sample. The prior is needed: it alone decides the cut.
 
-Differs from its public code: that code predicts z > theta, one row fewer, and leaves BatchNorm in training mode when
-it scores; here z >= theta and the running statistics. Equal scores at the cut go to the earlier row where rows are
-counted ("scored"). Its schedule, Adam at 1e-5 for 100 epochs, gives way to the shared one.
+Differs from its public code: that code predicts z > theta, which is one row fewer, and leaves BatchNorm in training
+mode when it scores. Here z >= theta, and BatchNorm uses its running statistics. With "scored", the earlier of two equal
+scores at the cut is positive. The schedule of that code is Adam at 1e-5 for 100 epochs; here the trainer is shared.
 """
 
 from __future__ import annotations
@@ -39,23 +39,26 @@ TIE = 2.0**-50  # the least logit whose probability is not 1/2
 
 
 def positives(n: int, prior: float) -> int:
-    """k = n - floor(n (1 - prior)), safe from rounding: 10000 rows at 0.4 are 4000. At least 1."""
+    """Return k = n - floor(n (1 - prior)), at least 1. Rounding must not matter: 0.4 of 10000 rows are 4000."""
     return max(1, n - math.floor(n * (1 - prior) + 1e-9))
 
 
 def cut(z: np.ndarray, prior: float) -> float:
-    """theta: the k-th highest score."""
+    """Return theta, the k-th highest score."""
     k = positives(len(z), prior)
     return float(np.partition(z, len(z) - k)[len(z) - k])
 
 
 def just_below(theta: float) -> float:
-    """Halfway to the next lower float32, which logits are: theta is positive by z > 0 as well as by z >= 0."""
+    """Return the value halfway between theta and the next lower float32.
+
+    Logits are float32, so a row at theta is then positive by > as well as by >=.
+    """
     return (theta + float(np.nextafter(np.float32(theta), np.float32(-np.inf)))) / 2
 
 
 def above_cut(z: np.ndarray, prior: float) -> np.ndarray:
-    """z - theta, above 0 on exactly the k highest rows: of those that tie at theta, on the first ones."""
+    """Return z - theta, moved by TIE so that exactly k rows are above 0. Of rows at theta, the first ones are."""
     order, k = np.argsort(-z, kind="stable"), positives(len(z), prior)
     above = z - cut(z, prior)
     above[order[:k]] = np.maximum(above[order[:k]], TIE)
@@ -65,16 +68,17 @@ def above_cut(z: np.ndarray, prior: float) -> np.ndarray:
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class PUSB(NetworkMethod):
-    """A ranking, and a cut that lets through as many rows as the prior says."""
+    """Ranks the rows, and cuts the ranking so that as many rows are positive as the prior says."""
 
     name = "pusb"
     paper = "Kato, Teshima, Honda, Learning from Positive and Unlabeled Data with a Selection Bias, ICLR 2019"
-    presets = {"fashion-mnist": dict(epochs=12, sampling="stratified")}  # searched on held-out PU rows (LOG.md)
+    # Searched on held-out PU rows: docs/log/2026-11.md#the-baselines-schedules-on-fashion-mnist-kept
+    presets = {"fashion-mnist": dict(epochs=12, sampling="stratified")}
 
-    threshold_on: str = param("unlabelled", "rows that set the cut: unlabelled training rows, or those being scored",
+    threshold_on: str = param("unlabelled", "rows that set the cut: unlabelled training rows, or the rows being scored",
                               one_of=("unlabelled", "scored"))  # fmt: skip
     beta: float = param(0.0, "how far below 0 the negative risk may go", least=0)
-    gamma: float = param(1.0, "size of the step back when it goes below", least=0, most=1)
+    gamma: float = param(1.0, "size of the step back when the negative risk is below -beta", least=0, most=1)
 
     def _learn(self, run: Run) -> nn.Module:
         model, prior = run.net(), run.data.prior

@@ -9,21 +9,23 @@ ICML 2020).
                           each epoch: first E_T[H(p_k)], then R on all other rows, the labelled ones among them
     distillation, >= 25 % T_k stays.  R + m,  m = E[(p_k - p_other)^2], where m < gate R;  and on all rows
                           + c(t) E[(p_k - p_teacher)^2],   c(t) = consistency exp(-sharpness (1 - (t - start)/length)^2)
-    A teacher's weights are the mean of its student's after each pass of the distillation. Teacher 1 of the last epoch
-    predicts; with predicts="better" the one of less R on the training rows (the paper's: the better on clean rows).
+    A teacher's weights are the mean of its student's weights after each pass of the distillation. Teacher 1 of the last
+    epoch predicts; with predicts="better", the teacher with less R on the training rows (in the paper: on clean rows).
 
     With clean rows the self-paced epochs minimise, on the other rows, R with each row's loss times w0, plus E[w1 H(p)]:
     w = max(0, -d v / d eps), where v is the cross-entropy of the clean rows after a step of size virtual_step along
     the slope of this loss with weights eps, at eps = 0. Rows of U get w0 + w1 = 1 as long as the w1 before them sum to
     less than calibrated_share of the batch; the rest of U and P get (1, 0).
 
-Assumes: labelled rows drawn at random from the positives; the prior. Calibration needs rows with true labels: fit's
-clean_rows and clean_labels. The paper's schedule is epochs=200; all times are shares of the epochs, exact at 200.
+Assumes: labelled rows are a random draw from the positives. The prior is needed. Calibration needs rows with true
+labels, fit's clean_rows and clean_labels. The paper's schedule is epochs=200. All times are shares of the epochs, which
+at 200 epochs give the paper's times.
 
-Differs from its public code: there the teacher never teaches (a softmax over a single logit is always 1), the clean
-rows are the test set, of which it minimises the entropy, the calibration's inner entropy has the wrong sign, and the
-best of four networks over all epochs is chosen on the test set; here none of this. The prior of the rest stays what it
-was, as there, though T_k takes as many positives as negatives. The gate is for a batch, as there; per row in the paper.
+Differs from its public code in four points. There the teacher never teaches, because a softmax over a single logit is
+always 1. There the clean rows are the test set, whose entropy is minimised. There the inner entropy of the calibration
+has the wrong sign. There the test set chooses the best of four networks over all epochs. Two points are as in that
+code: the prior of the rows outside T_k stays the same, though T_k takes as many positives as negatives, and the gate is
+for a batch, while in the paper it is for a row.
 """
 
 from __future__ import annotations
@@ -63,14 +65,14 @@ def most_certain(z: Tensor, s: Tensor, n: int) -> Tensor:
 
 
 def trusted_size(n_unlabelled: int, t: float, trusted: float) -> int:
-    """n, for either side; never so many that no unlabelled row is left."""
+    """Return n, the number of trusted rows on either side. At least one unlabelled row is left."""
     return min(int(n_unlabelled * t * trusted + 1e-9), (n_unlabelled - 1) // 2)
 
 
 def gated_distillation(z: Tensor, z_other: Tensor, positive: Tensor, negative: Tensor, gate: float) -> Tensor:
-    """m = E[(p - p_other)^2], or 0 unless m < gate R; no gradient for the other."""
+    """m = E[(p - p_other)^2] if m < gate R, else 0. The other student gets no gradient."""
     m = squared_difference(z, z_other)
-    risk = torch.where(negative < 0, -negative, positive + negative)  # what nnPU steps along, not what it reads as
+    risk = torch.where(negative < 0, -negative, positive + negative)  # what nnPU minimises, not what it reports
     return torch.where(m < gate * risk, m, 0.0)
 
 
@@ -80,37 +82,38 @@ def squared_difference(z: Tensor, z_other: Tensor) -> Tensor:
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class SelfPU(NetworkMethod):
-    """Two students who trust the rows they are surest of, learn from each other and from the mean of themselves."""
+    """Two students trust the rows they are surest of, and learn from each other and from their own averages."""
 
     name = "self-pu"
     paper = "Chen et al., Self-PU: Self Boosted and Calibrated Positive-Unlabeled Training, ICML 2020"
-    presets = {"fashion-mnist": dict(epochs=40)}  # searched on held-out PU rows (LOG.md)
+    # Searched on held-out PU rows: docs/log/2026-11.md#the-baselines-schedules-on-fashion-mnist-kept
+    presets = {"fashion-mnist": dict(epochs=40)}
 
-    sampling: str = tuned("stratified", "labelled rows per batch of the rest: left to chance, or evenly spread",
+    sampling: str = tuned("stratified", "labelled rows in a batch of the rest: left to chance, or evenly spread",
                           one_of=tuple(SAMPLINGS))  # fmt: skip
     warm_up: float = param(0.05, "share of the epochs before the first rows are trusted", least=0, most=1)
     every: float = param(0.05, "share of the epochs after which the trusted rows are chosen anew", above=0, most=1)
     distil_from: float = param(0.25, "share of the epochs before distillation", least=0, most=1)
-    trusted_1: float = param(0.4, "n = unlabelled rows * epoch / epochs * this for student 1", least=0)
-    trusted_2: float = param(0.6, "the same for student 2", least=0)
-    trusted_loss: str = param("entropy", "on trusted rows: their entropy, or cross-entropy with the 'label' they got",
+    trusted_1: float = param(0.4, "for student 1, n = unlabelled rows * epoch / epochs * this", least=0)
+    trusted_2: float = param(0.6, "the same as trusted_1, for student 2", least=0)
+    trusted_loss: str = param("entropy", "loss on trusted rows: 'entropy', or cross-entropy with the 'label' they got",
                               one_of=("entropy", "label"))  # fmt: skip
-    gate: float = param(0.1, "students learn from each other where they differ by less than this, times R", least=0)
+    gate: float = param(0.1, "students learn from each other where m < gate * R", least=0)
     consistency: float = param(0.3, "weight of the teacher's term at the end of its ramp", least=0)
-    ramp_start: float = param(0.15, "share of the epochs where the ramp begins", least=0)
-    ramp_length: float = param(2.0, "its length in shares of the epochs: it is cut off", above=0)
-    ramp_sharpness: float = param(5.0, "its sharpness", least=0)
-    decay: float = param(0.999, "most that a teacher keeps of itself when it follows", least=0, most=1)
-    predicts: str = param("first", "which teacher: the first, or the 'better' one by R on the training rows",
+    ramp_start: float = param(0.15, "share of the epochs before the ramp of the teacher's term", least=0)
+    ramp_length: float = param(2.0, "length of the ramp in shares of the epochs; above 1 it does not end", above=0)
+    ramp_sharpness: float = param(5.0, "sharpness of the ramp", least=0)
+    decay: float = param(0.999, "highest share of its own weights that a teacher keeps in a step", least=0, most=1)
+    predicts: str = param("first", "the teacher that predicts: the 'first', or the 'better' one by R on all rows",
                           one_of=("first", "better"))  # fmt: skip
     virtual_step: float = param(1e-3, "with clean rows: size of the virtual step", above=0)
-    calibrated_share: float = param(1 / 16, "with clean rows: sum of w1 in a batch, per row", least=0)
+    calibrated_share: float = param(1 / 16, "with clean rows: bound of the sum of w1 in a batch, per row", least=0)
     least_weight: float = param(1e-10, "with clean rows: added to w0, so that w0 + w1 > 0", above=0)
 
     def fit(
         self, X: Any, y: Any, *, clean_rows: Any = None, clean_labels: Any = None, folder: str | Path | None = None
     ) -> NetworkMethod:
-        """Learn from PU labels; some rows with true labels of both classes, as in y, calibrate what is learned."""
+        """Learn from PU labels. Rows with true labels of both classes, if given, calibrate the training."""
         if (clean_rows is None) != (clean_labels is None):
             raise ValueError("clean_rows and clean_labels go together; give both or none")
         if clean_rows is None:
@@ -120,7 +123,7 @@ class SelfPU(NetworkMethod):
         if pd.isna(np.asarray(clean_labels)).any():
             raise ValueError("clean_labels has missing values; give the true label of every clean row")
         if len(labels) != len(rows):
-            raise ValueError(f"clean_rows has {len(rows)} rows, but clean_labels {len(labels)}; give one per row")
+            raise ValueError(f"clean_rows has {len(rows)} rows, but clean_labels has {len(labels)}; give one per row")
         positives, negatives = (_safe_indexing(rows, np.flatnonzero(labels == label)) for label in (1, 0))
         return self._fit(X, y, folder, clean_positives=positives, clean_negatives=negatives)
 
@@ -133,13 +136,13 @@ class SelfPU(NetworkMethod):
         return objective.scorer(students)
 
     def _self_paced(self) -> tuple[int, int, int]:
-        """First epoch of the self-paced part, first of the distillation, epochs between two choices."""
+        """Return the first self-paced epoch, the first epoch of the distillation, and the epochs between choices."""
         first, end, every = (round(share * self.epochs) for share in (self.warm_up, self.distil_from, self.every))
         return first, max(1, end), max(1, every)
 
 
 def weighted_risks(z: Tensor, s: Tensor, prior: float, w: Tensor | float = 1.0) -> tuple[Tensor, Tensor]:
-    """(R_p, R_n) with each row's loss times its weight; the means are over all rows, as without weights."""
+    """(R_p, R_n) with each row's loss times its weight. The means divide by the number of rows, not by the weights."""
     P, U, as_positive, as_negative = s == 1, s == 0, w * sigmoid_loss(z), w * sigmoid_loss(-z)
     return prior * mean_where(as_positive, P), mean_where(as_negative, U) - prior * mean_where(as_negative, P)
 
@@ -149,19 +152,19 @@ def meta_weights(
 ) -> Tensor:
     """(b, 2): max(0, -d v / d eps) at eps = 0; v is a function of the clean rows' logits after the virtual step."""
     eps = batch.x.new_zeros(len(batch.s), 2, requires_grad=True)
-    weights, buffers = dict(net.named_parameters()), {k: b.clone() for k, b in net.named_buffers()}  # none is changed
+    weights, buffers = dict(net.named_parameters()), {k: b.clone() for k, b in net.named_buffers()}  # copies
     z = functional_call(net, {**weights, **buffers}, batch.x)
     loss = sum(weighted_risks(z, batch.s, prior, eps[:, 0])) + (eps[:, 1] * binary_entropy(z)).mean()
     slopes = torch.autograd.grad(loss, [*weights.values()], create_graph=True)
     stepped = {name: w - step * g for (name, w), g in zip(weights.items(), slopes, strict=True)}
     training = net.training
-    z_clean = functional_call(net.eval(), {**stepped, **buffers}, x_clean)  # eval: BatchNorm takes few clean rows too
+    z_clean = functional_call(net.eval(), {**stepped, **buffers}, x_clean)  # eval: BatchNorm may see few clean rows
     net.train(training)
     return -torch.autograd.grad(v(z_clean), eps)[0].clamp(max=0)
 
 
 def row_weights(w: Tensor, s: Tensor, budget: float, least: float) -> Tensor:
-    """(b, 2): rows of U, in order, sum to 1 until the w1 before them reach the budget; all other rows get (1, 0)."""
+    """(b, 2): rows of U get w0 + w1 = 1 until the w1 before them reach the budget; all other rows get (1, 0)."""
     w0, w1 = w.unbind(1)
     w1 = torch.where(s == 0, w1 / (w0 + least + w1), 0.0)
     w1 = torch.where(w1.cumsum(0) - w1 < budget, w1, 0.0)
@@ -175,9 +178,9 @@ def consistency_weight(of: SelfPU, t: Tensor) -> Tensor:
 
 
 class SelfPaced(Objective):
-    """Each step is one student's: the passes over the trusted rows of both come first, then those over the rest."""
+    """Each step trains one student. Passes over the trusted rows of both come first, then passes over the rest."""
 
-    many_shapes = True  # every choice of trusted rows cuts four passes anew
+    many_shapes = True  # every choice of trusted rows changes the sizes of all four passes
     trusted: Tensor  # (2, n): 1 a row that the student trusts to be positive, -1 negative, 0 not trusted
     epoch: Tensor
     teachers: Any  # nn.ModuleList of Teacher
@@ -185,7 +188,7 @@ class SelfPaced(Objective):
     def __init__(self, of: SelfPU, students: nn.ModuleDict, data: PUData):
         super().__init__()
         self.of, self.data = of, data
-        self.students = tuple(students.values())  # a tuple, for they are the model: the loop trains and saves them
+        self.students = tuple(students.values())  # a tuple, since the loop saves them as the model
         self.teachers = nn.ModuleList(Teacher(net, of.decay) for net in self.students)
         self.register_buffer("trusted", torch.zeros(2, len(data), dtype=torch.int8))
         self.register_buffer("epoch", torch.zeros((), dtype=torch.long))
@@ -195,7 +198,7 @@ class SelfPaced(Objective):
         self.n_clean_positives = len(clean[0]) if clean else 0
 
     def trust(self, t: float) -> None:
-        """Each student chooses its rows from scratch, so that a row may also lose its trust."""
+        """Choose each student's trusted rows from scratch, so that a row trusted before may be dropped."""
         s, n_unlabelled = self.data.s, int((self.data.s == 0).sum())
         for k, share in enumerate((self.of.trusted_1, self.of.trusted_2)):
             z = logits(self.students[k], self.data.x)
@@ -222,7 +225,7 @@ class SelfPaced(Objective):
         return min(first, second, key=self.risk) if self.of.predicts == "better" else first
 
     def risk(self, net: nn.Module) -> float:
-        """R on all training rows, in eval mode."""
+        """Return R on all training rows, in eval mode."""
         z = logits(net, self.data.x)
         return nonnegative(*pu_risks(z, self.data.s, self.data.prior)).item()
 

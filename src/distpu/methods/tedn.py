@@ -1,20 +1,20 @@
 """(TED)^n (Garg, Wu, Smola, Balakrishnan, Lipton: "Mixture Proportion Estimation and PU Learning: A Modern Approach",
-NeurIPS 2021). CVIR whose prior is estimated again each epoch: a better ranking, a better prior, a better ranking.
+NeurIPS 2021). CVIR whose prior is estimated again after each epoch: ranking and prior improve each other.
 
     q_P(c), q_U(c) = share of held-out scores >= c,   eps = sqrt(ln(4/delta) / 2 n_P) + sqrt(ln(4/delta) / 2 n_U)
     prior <- q_U(c^) / q_P(c^),   c^ = argmin_c [q_U(c) + (1 + gamma) eps] / q_P(c)          (BBE, after each epoch)
     warm start:  1/2 E_P[l(z)] + 1/2 E_U[l(-z)]
     each epoch:  K = U without its floor(prior n_U) highest z;   w E_P[l(z)] + (1 - w) E_K[l(-z)]           (CVIR)
 
-Assumes: labelled rows drawn from all positives alike, and a region that is almost purely positive; else the estimate
-is too high. No prior is needed; one that is given ranks the first epoch after the warm start and is then estimated
-like any other. prior_ is the last estimate, prior_path_ the estimate after each epoch. With few labelled rows very
-few are held out and the estimate is poor (digits, true share 0.50: 0.54 to 0.61 with 100 labelled rows, 0.38 to 0.55
-with 50); `cvir` with prior='auto', which holds no row out, did better there with 30 and 50.
+Assumes: labelled rows are a random draw from all positives, and in some region almost all rows are positive; without
+such a region the estimate is too high. No prior is needed. A prior that is given is used in the first epoch after the
+warm start only; then it is estimated. prior_ is the last estimate, and prior_path_ has the estimate after each epoch.
+With few labelled rows very few are held out, and the estimate is poor. `cvir` with prior='auto' holds no row out, and
+did better on digits with 30 and 50 labelled rows.
 
-Differs from its public code: there BBE sees the test set; here rows held out of the training set, copies of a row on
-one side. An estimate above `ceiling` counts as `ceiling`, so that some unlabelled rows are always left. The rest as in
-`cvir`.
+Differs from its public code: there BBE sees the test set. Here BBE sees rows held out of the training set, and equal
+rows are on the same side. An estimate above `ceiling` counts as `ceiling`, so that unlabelled rows are always left.
+The other differences are those of `cvir`.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ from .cvir import CVIR, Inliers
 
 
 def held_out(data: PUData, one_in: int) -> Tensor:
-    """Mask of the rows for the estimate; equal rows are all in it or all out of it."""
+    """Return a mask of the rows for the estimate. Equal rows are all in the mask or all outside."""
     s, held = data.s, data.folds(one_in) == 0
     if any(not (s[part] == label).any() for part in (held, ~held) for label in (0, 1)):
         raise ValueError(
             f"held_out={one_in} leaves no labelled or no unlabelled row to learn or to estimate from; "
-            "tedn needs 2 different rows of each, cvir with a prior does with one"
+            "tedn needs 2 different rows of each; use cvir with a prior, which needs 1"
         )
     return held
 
 
 class Estimated(Inliers):
-    """CVIR's objective with the estimates made so far."""
+    """CVIR's objective, which also stores the estimates made so far."""
 
-    many_shapes = True  # a new prior keeps another number of rows
+    many_shapes = True  # each new prior leaves another number of rows
     path: Tensor
 
     def __init__(self, among: Tensor, epochs: int):
@@ -56,17 +56,18 @@ class Estimated(Inliers):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class TEDn(CVIR):
-    """CVIR and the BBE prior estimate in turns. No prior needed."""
+    """Alternates between CVIR and BBE's estimate of the prior. No prior is needed."""
 
     name = "tedn"
     needs_prior = False
-    presets = {"fashion-mnist": dict(warm_up_epochs=3, epochs=12, sampling="stratified")}  # searched (LOG.md)
+    # Searched on held-out PU rows: docs/log/2026-11.md#the-baselines-schedules-on-fashion-mnist-kept
+    presets = {"fashion-mnist": dict(warm_up_epochs=3, epochs=12, sampling="stratified")}
     also_fitted = ("prior_path_",)
 
     held_out: int = param(5, "one row in this many is held out for the estimate", least=2)
     delta: float = param(0.1, "BBE's bound holds with probability 1 - delta", above=0, below=1)
-    gamma: float = param(0.01, "BBE's bound is taken 1 + gamma times", least=0)
-    ceiling: float = param(0.95, "an estimate above this counts as this", above=0, below=1)
+    gamma: float = param(0.01, "BBE's bound is multiplied by 1 + gamma", least=0)
+    ceiling: float = param(0.95, "highest prior; an estimate above it is lowered to it", above=0, below=1)
 
     def _learn(self, run: Run) -> nn.Module:
         model, data = run.net(), run.data

@@ -40,18 +40,18 @@ from ._wrapper import Wrapper, log_odds, scores
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class TwoStep(Wrapper):
-    """Spies find unlabelled rows that are surely negative; labelled rows are then learned against those."""
+    """Finds unlabelled rows that are surely negative, then learns the labelled rows against these."""
 
     name = "two-step"
     paper = "Liu et al., Partially Supervised Classification of Text Documents, ICML 2002"
 
     kept = ("reliable_negatives_",)
 
-    spies: float = param(0.15, "share of the labelled rows hidden at a time", above=0, most=0.5)
-    noise: float = param(0.1, "share of the spies that may score below the reliable negatives' bound", least=0, below=1)
-    least_negatives: float = param(0.05, "share of the unlabelled rows taken at least, lowest first", above=0, below=1)
-    confident: Any = param(None, "a score such as 0.9: a second round takes rows above it as positives, and rows "
-                           "below 1 - it as negatives", least=0.5, below=1)  # fmt: skip
+    spies: float = param(0.15, "share of the labelled rows that are hidden in U at a time", above=0, most=0.5)
+    noise: float = param(0.1, "share of the spies that may score below t, the bound of N", least=0, below=1)
+    least_negatives: float = param(0.05, "N has at least this share of the unlabelled rows", above=0, below=1)
+    confident: Any = param(None, "c, such as 0.9: a second round adds rows that score above c to P, and rows below "
+                           "1 - c to N; None: no second round", least=0.5, below=1)  # fmt: skip
 
     def _default(self) -> Any:
         return HistGradientBoostingClassifier()
@@ -75,7 +75,7 @@ class TwoStep(Wrapper):
         )
 
     def _reliable_negatives(self, X: Any, s: np.ndarray, random: np.random.RandomState) -> tuple[np.ndarray, float]:
-        """Step 1: row numbers of N, and BBE's prior: a spy was learnt from as an unlabelled row is."""
+        """Step 1: return the row numbers of N, and BBE's prior. To a model, a spy is an unlabelled row."""
         P, U = np.flatnonzero(s == 1), np.flatnonzero(s == 0)
         turn = self._folds(X, s, round(1 / self.spies), random)
         of_u, of_spies = [], np.empty(len(s))
@@ -86,10 +86,10 @@ class TwoStep(Wrapper):
             model = self._fit_one(X, np.arange(len(s)), hidden, random, turn[P].max() + 2)
             of_spies[spies] = scores(model, take(X, spies))
             of_u.append(scores(model, take(X, U)))
-        score = np.median(of_u, axis=0)  # a mean would spread less than the spies' single scores do
+        score = np.median(of_u, axis=0)  # a mean would spread less than the single scores of the spies
         below = U[score < np.quantile(of_spies[P], self.noise)]
         least = max(1, round(self.least_negatives * len(U)))
-        shuffled = random.permutation(len(U))  # equal scores in random order
+        shuffled = random.permutation(len(U))  # puts equal scores in random order
         lowest = U[shuffled[np.argsort(score[shuffled], kind="stable")]][:least]
         return below if len(below) >= least else lowest, inside_unit(bbe(of_spies[P], score), s)
 

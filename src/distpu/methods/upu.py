@@ -1,16 +1,16 @@
-"""uPU (du Plessis, Niu, Sugiyama: NIPS 2014 and ICML 2015). The unbiased risk; plain gradient, may go below 0.
+"""uPU (du Plessis, Niu, Sugiyama: NIPS 2014 and ICML 2015). The unbiased risk, which may go below 0.
 
     R = prior E_P[l(z)] + E_U[l(-z)] - prior E_P[l(-z)]
 
     form="2014", where l(z) + l(-z) = 1 (sigmoid):                    R = 2 prior E_P[l(z)] + E_U[l(-z)] - prior
     form="2015", where l(z) - l(-z) = -z (logistic, double hinge):    R = -prior E_P[z] + E_U[l(-z)]
 
-Both are the general form, written for their losses: equal in value and gradient.
+For their losses, both forms equal the general one in value and gradient.
 
-Assumes: labelled rows drawn at random from the positives; the prior.
+Assumes: labelled rows are a random draw from the positives. The prior is needed.
 
-Differs from its public code: that of 2015 fits kernel models by convex programs; here any network by Adam, with the
-sigmoid loss, as in the comparisons of nnPU, Self-PU and Dist-PU. The last epoch is kept: train it briefly.
+Differs from its public code: the code of 2015 fits kernel models by convex programs. Here Adam trains any network, with
+the sigmoid loss, as in the comparisons of nnPU, Self-PU and Dist-PU. The epoch kept is the last one, so train briefly.
 """
 
 from __future__ import annotations
@@ -48,11 +48,13 @@ FORMS = {"general": upu_risk, "2014": upu_risk_2014, "2015": upu_risk_2015}
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class UPU(NetworkMethod):
-    """The unbiased risk estimator. Long training drives it below zero and the recall down."""
+    """The unbiased risk estimator. Long training drives the risk below 0 and lowers the recall."""
 
     name = "upu"
     paper = "du Plessis, Niu, Sugiyama, Analysis of Learning from Positive and Unlabeled Data, NIPS 2014"
-    presets = {  # searched on held-out PU rows (LOG.md)
+    # Searched on held-out PU rows: docs/log/2026-11.md#small-data-settings-of-the-other-methods-kept
+    # and docs/log/2026-11.md#the-baselines-schedules-on-fashion-mnist-kept
+    presets = {
         "small": dict(epochs=10),
         "fashion-mnist": dict(epochs=3, sampling="stratified"),
     }

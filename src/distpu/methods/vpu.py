@@ -7,13 +7,13 @@
             lam ~ Beta(alpha, alpha), one for a batch
     minimise L_var + weight L_reg;   predict positive where Phi / peak >= 1/2,   peak = max of Phi over X and P
 
-L_var is least where Phi is p(y=1|x) times any constant; no prior enters. The peak takes the constant out again.
+L_var is least where Phi is p(y=1|x) times any constant. No prior enters. The peak takes the constant out again.
 
-Assumes: P is drawn at random from the positives, and some rows have p(y=1|x) = 1; else every probability is too high.
-VPU needs no prior and does not use one that is given. The network soon learns few labelled rows by heart, so the epoch
-kept is the one with the least L_var on rows held out.
+Assumes: P is a random draw from the positives, and some rows have p(y=1|x) = 1; else every probability is too high.
+VPU needs no prior and does not use one that is given. The network soon memorises few labelled rows, so the epoch kept
+is the one with the least L_var on rows held out.
 
-Differs from its public code: the rows held out are not also learnt from. X is the unlabelled rows; in that code X is
+Differs from its public code: the rows held out are not trained on. X is the unlabelled rows; in that code X is
 all rows, which here would count the labelled positives twice. The weight, the rate, the epochs and the batch size are
 our own. docs/methods/vpu.md has the values of both, the reasons and the measurements.
 """
@@ -52,27 +52,28 @@ def consistency(z: Tensor, z_mixed: Tensor, lam: Tensor, detach: bool = False) -
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class VPU(NetworkMethod):
-    """The variational approach: needs no prior."""
+    """The variational approach. It needs no prior."""
 
     name = "vpu"
     paper = "Chen et al., A Variational Approach for Learning from Positive and Unlabeled Data, NeurIPS 2020"
     needs_prior = False
     also_fitted = ("peak_",)
-    presets = {"fashion-mnist": dict(weight=20.0, lr=3e-4)}  # searched on held-out PU rows (LOG.md)
+    # Searched on held-out PU rows: docs/log/2026-11.md#the-baselines-schedules-on-fashion-mnist-kept
+    presets = {"fashion-mnist": dict(weight=20.0, lr=3e-4)}
 
     beta_1: float = param(0.5, "Adam's decay of the mean gradient", least=0, below=1)
     beta_2: float = param(0.99, "Adam's decay of the mean squared gradient", least=0, below=1)
     weight_decay: float = tuned(0.0, "L2 penalty on every parameter, BatchNorm and biases too", least=0)
-    weight: float = tuned(5.0, "of L_reg", least=0)
+    weight: float = tuned(5.0, "weight of L_reg", least=0)
     alpha: float = param(0.3, "Mixup weights are Beta(alpha, alpha)", above=0)
-    population: str = param("unlabelled", "X: the 'unlabelled' rows, or 'all', for a table that has each row once and "
-                            "probabilities as in the whole of it", one_of=("unlabelled", "all"))  # fmt: skip
+    population: str = param("unlabelled", "rows X of the input distribution: 'unlabelled', or 'all' when labelled rows "
+                            "are not repeated among the unlabelled ones", one_of=("unlabelled", "all"))  # fmt: skip
     detach: bool = param(False, "no gradient through L_reg's target; the public code has one", one_of=(False, True))
-    steps: int = param(30, "an epoch ends after so many steps, if it has as many", least=1)
-    held_out: float = param(0.1, "about this share of the rows chooses the epoch; 0: the last one is kept",
+    steps: int = param(30, "most steps in an epoch", least=1)
+    held_out: float = param(0.1, "about this share of the rows is held out to choose the epoch kept; 0 keeps the last",
                             least=0, most=0.5)  # fmt: skip
-    peak_quantile: float = param(1.0, "peak = this quantile of Phi over all rows; 1 is the maximum", above=0, most=1)
-    certainty: float = param(1 - 1e-6, "the probability that Phi at the peak reads as", above=0.5, below=1)
+    peak_quantile: float = param(1.0, "peak is this quantile of Phi over all rows; 1 is the maximum", above=0, most=1)
+    certainty: float = param(1 - 1e-6, "the probability of a row whose Phi is the peak", above=0.5, below=1)
 
     @property
     def keeps(self) -> str:  # type: ignore[override]
@@ -91,7 +92,7 @@ class VPU(NetworkMethod):
         return s == 0 if self.population == "unlabelled" else torch.ones_like(s, dtype=torch.bool)
 
     def _held_out(self, data: PUData) -> Tensor:
-        """Which rows choose the epoch; none when no labelled row would be left to learn from."""
+        """Return a mask of the rows that choose the epoch; empty if no labelled row would be left to train on."""
         none = torch.zeros_like(data.s, dtype=torch.bool)
         if self.held_out == 0:
             return none
@@ -99,7 +100,7 @@ class VPU(NetworkMethod):
         return held if bool((data.s[~held] == 1).any()) else none
 
     def _decide(self, z: np.ndarray) -> np.ndarray:
-        """Logit of Phi / peak. From `certainty` on it rises as z does: no probability is 1, no ranks are lost."""
+        """Return the logit of Phi / peak. Above `certainty` it rises as z does: no probability is 1, and ranks stay."""
         inside = np.minimum(z, logit(self.certainty * self.peak_))
         log_p = log_expit(inside) - np.log(self.peak_)
         return log_p - np.log1p(-np.exp(log_p)) + (z - inside)
