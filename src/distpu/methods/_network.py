@@ -34,7 +34,10 @@ _TURN = threading.RLock()  # fits in several threads take turns, because they sh
 
 
 def auto_preset(cls: type[PUEstimator], shape: tuple[int, ...], rows: int) -> str:
-    """What preset="auto" takes: 'small' for few rows that an MLP learns from, where the method has it, else 'paper'."""
+    """Return the preset that preset="auto" takes.
+
+    This is 'small' for fewer than SMALL rows of a shape that the MLP takes, if the method has it, else 'paper'.
+    """
     return "small" if "small" in cls.presets and nets.auto_network(shape) == "mlp" and rows < SMALL else "paper"
 
 
