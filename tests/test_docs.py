@@ -172,6 +172,17 @@ def test_a_pages_links_lead_somewhere(page):
             assert anchor in anchors(target), link
 
 
+def test_the_code_cites_entries_of_the_log_that_exist():
+    cited = [
+        (source.name, page, anchor)
+        for source in sorted((ROOT / "src").rglob("*.py"))
+        for page, anchor in re.findall(r"(docs/log/[\w-]+\.md)#([\w-]+)", source.read_text())
+    ]
+    assert len(cited) > 10
+    for source, page, anchor in cited:
+        assert anchor in anchors(ROOT / page), (source, anchor)
+
+
 def test_the_changelog_and_the_citation_name_the_version():
     assert re.findall(r"^## \[(\d.*?)\]", text_of("CHANGELOG.md"), re.MULTILINE)[0] == package.__version__
     assert f"\nversion: {package.__version__}\n" in text_of("CITATION.cff")
