@@ -192,10 +192,10 @@ def test_words_need_to_be_told_which_one_is_positive(toy, here):
     assert "column 'fraud' holds 'fraud' and 'unknown'; say which one" in (line := refused(*fit()))
     assert "--positive " in line
     line = refused(*fit("--positive", "frau"))
-    assert "--positive frau is not in column 'fraud', which holds 'fraud' and 'unknown'; did you mean 'fraud'?" in line
+    assert "positive=frau is not in column 'fraud', which holds 'fraud' and 'unknown'; did you mean 'fraud'?" in line
     table(toy, fraud=s + 1).to_csv("table.csv", index=False)
     assert "column 'fraud' holds 1 and 2; say which one" in refused(*fit())
-    assert "--positive 3 is not in column 'fraud', which holds 1 and 2" in refused(*fit("--positive", 3))
+    assert "positive=3 is not in column 'fraud', which holds 1 and 2" in refused(*fit("--positive", 3))
     assert made_nothing(here)
 
 

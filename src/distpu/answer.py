@@ -109,12 +109,14 @@ def read_own(path: str | Path, label: str | None) -> tuple[Any, np.ndarray, str]
     path = Path(path)
     if label is None and path.suffix != ".npz" and path.expanduser().is_file():
         raise ValueError(
-            f"{path} needs a label column; add --label COLUMN (1 = known positive, 0 or empty = unlabelled)"
+            f"{path} needs a label column; add --label COLUMN, in Python label='COLUMN' "
+            "(1 = known positive, 0 or empty = unlabelled)"
         )
     X, y = datasets.read(path, label)
     if y is None:
         raise ValueError(
-            f"{path} holds no labels; add an array 'y' (1 = known positive, 0 = unlabelled) or use --label"
+            f"{path} holds no labels; add an array 'y' (1 = known positive, 0 = unlabelled), or name "
+            "one with --label, in Python label="
         )
     return X, y, label or "y"
 
@@ -134,10 +136,10 @@ def positive_value(y: np.ndarray, label: str, told: Any) -> Any:
         same = [v for v in values if v == told or str(v) in spelt or (isinstance(v, float) and f"{v:g}" in spelt)]
         if not same:
             hint = near(told, values)
-            raise ValueError(f"--positive {told} is not in column {label!r}, which holds {shown or 'nothing'}{hint}")
+            raise ValueError(f"positive={told} is not in column {label!r}, which holds {shown or 'nothing'}{hint}")
         return same[0]
     if 1 < len(values) < 10 and values not in ([0, 1], [-1, 1]):  # False is 0, True is 1
-        options = " or ".join(f"--positive {value}" for value in values[:2])
+        options = f"--positive {values[0]} or, in Python, positive={values[0]!r}"
         raise ValueError(f"column {label!r} holds {shown}; say which one marks the known positives, such as {options}")
     return None
 

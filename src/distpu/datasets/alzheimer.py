@@ -8,7 +8,7 @@ import zipfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,9 +16,6 @@ from ..params import need
 from ..progress import watched
 from .damaged import one_line
 from .known import COUNTS, PEOPLE, TEST_SLICES
-
-if TYPE_CHECKING:
-    pass
 
 
 def read(source: Path) -> list[Any]:

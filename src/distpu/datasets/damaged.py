@@ -7,12 +7,8 @@ import shutil
 from collections.abc import Iterable
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from .download import reason
-
-if TYPE_CHECKING:
-    pass
 
 
 def compare(content: bytes, md5: str) -> None:

@@ -5,15 +5,11 @@ from __future__ import annotations
 import shutil
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ..files.lock import lock
 from .damaged import one_line
 from .download import fetch, unpack
 from .known import MD5, SOURCES
-
-if TYPE_CHECKING:
-    pass
 from .places import FOLDERS, file_of, found, home, places
 from .readers import cifar_rows, idx
 

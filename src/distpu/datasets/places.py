@@ -7,13 +7,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from .known import MD5
-
-if TYPE_CHECKING:
-    pass
-
 
 FOLDERS = {"fashion-mnist": ["fashion-mnist"], "cifar-10": ["cifar-10-batches-py", "cifar-10-batches-bin"]}
 

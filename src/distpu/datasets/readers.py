@@ -6,16 +6,12 @@ import gzip
 import io
 import pickle
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .damaged import compare, one_line
 from .known import MD5
 from .places import file_of
-
-if TYPE_CHECKING:
-    pass
 
 
 def digits() -> list[np.ndarray]:

@@ -46,7 +46,8 @@ class DistPU(NetworkMethod):
     name = "dist-pu"
     paper = "Zhao et al., Dist-PU: Positive-Unlabeled Learning from a Label Distribution Perspective, CVPR 2022"
 
-    # The paper gives CIFAR-10's settings only. These were searched in its ranges, on held-out PU rows (LOG.md).
+    # The paper gives CIFAR-10's settings only. These were searched in its ranges, by PU accuracy on held-out PU rows:
+    # docs/methods/dist-pu.md.
     presets = {
         "small": dict(
             warm_up_epochs=20, epochs=40, warm_up_entropy=0.1, entropy=0.1, mixup=0.3, mixed_entropy=0.3, alpha=0.1

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
 from ..datasets.draw import folds
 from .stream import AHEAD, stream
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True)
