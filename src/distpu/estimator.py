@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import __version__
 from .files.fitted import Fitted
-from .files.run_folder import Row, RunFolder
+from .files.run_folder import Json, RunFolder
 from .inputs import read_labels
 from .params import check_parameters, param
 from .prior import estimate_prior
@@ -83,7 +83,7 @@ class PUEstimator(ClassifierMixin, BaseEstimator):
     def _read_model(self, folder: RunFolder) -> None:
         raise NotImplementedError
 
-    def _kind(self) -> Row:
+    def _kind(self) -> Json:
         """Return the fields of Fitted that only this kind of method has."""
         return {}
 
@@ -239,7 +239,7 @@ class PUEstimator(ClassifierMixin, BaseEstimator):
             raise ValueError(f"X has {rows.shape[0]} rows, but y has {len(s)} labels; give one label per row")
         return rows, s
 
-    def _config(self, rows: Any, s: np.ndarray, sets: dict[str, Any], seed: int) -> Row:
+    def _config(self, rows: Any, s: np.ndarray, sets: dict[str, Any], seed: int) -> Json:
         data = {"rows": rows.shape[0], "shape": list(rows.shape[1:]), "labelled": int(s.sum())}
         data |= {"labels": zlib.crc32(s.tobytes()), "fingerprint": self._fingerprint(rows)}
         data |= {name: self._fingerprint(more) for name, more in sets.items()}
@@ -253,7 +253,7 @@ class PUEstimator(ClassifierMixin, BaseEstimator):
             crc = zlib.crc32(rows[start : start + 4096].tobytes(), crc)
         return crc
 
-    def _plain_parameters(self) -> Row:
+    def _plain_parameters(self) -> Json:
         """Return the parameters as JSON can hold them. Code and random generators are named, not stored."""
         plain = {}
         for key, value in self.get_params(deep=False).items():
@@ -275,7 +275,7 @@ class PUEstimator(ClassifierMixin, BaseEstimator):
         return tags
 
 
-def versions() -> Row:
+def versions() -> Json:
     """Return the versions of the packages that made a result."""
     found = {"distpu": __version__}
     for package in ("torch", "scikit-learn", "numpy"):

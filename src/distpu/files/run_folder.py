@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
     from .tensors import Tensors
 
-Row = dict[str, Any]  # one line of metrics.jsonl, or what a JSON file holds
+Json = dict[str, Any]  # an object of a JSON file: config.json, a line of metrics.jsonl
 
 
-def log_lines(rows: Iterable[Row]) -> str:
+def log_lines(rows: Iterable[Json]) -> str:
     return "".join(json.dumps(row) + "\n" for row in rows)
 
 
-def read_log(path: Path) -> Iterator[Row]:
+def read_log(path: Path) -> Iterator[Json]:
     if not path.exists():
         return
     for line in path.read_bytes().splitlines():
@@ -44,7 +44,7 @@ def read_log(path: Path) -> Iterator[Row]:
         yield row
 
 
-def _is_epoch(row: Row) -> bool:
+def _is_epoch(row: Json) -> bool:
     stage, epoch, share = (row.get(key) for key in ("stage", "epoch", "predicted_prior"))
     return isinstance(stage, str) and type(epoch) is int and isinstance(share, (int, float))
 
@@ -96,7 +96,7 @@ class RunFolder:
     # ----------------------------------------------------------------- open
 
     @contextmanager
-    def opened(self, config: Row) -> Iterator[tuple[Row, bool]]:
+    def opened(self, config: Json) -> Iterator[tuple[Json, bool]]:
         """Make the folder, or take the one that is there, and hold it: (its config, whether the run is finished).
 
         A folder with other parameters or other data is refused, with what differs, once it holds something learned.
@@ -143,7 +143,7 @@ class RunFolder:
             if self.owns(atomic.left_over(path.name) or "") and (path.is_symlink() or path.is_file()):
                 path.unlink()
 
-    def config(self) -> Row:
+    def config(self) -> Json:
         path = self.path / self.CONFIG
         config = atomic.read_signed(path, "method", "params", "data")[0]
         for key, (holds, rule) in CONFIG_RULES.items():
@@ -151,19 +151,19 @@ class RunFolder:
                 raise ValueError(f"{path}: {key} must be {rule}; {atomic.REMEDY}")
         return config
 
-    def keep_config(self, config: Row) -> None:
+    def keep_config(self, config: Json) -> None:
         atomic.write_signed(self.path / self.CONFIG, config)
 
     # ------------------------------------------------------------- training
 
-    def log(self) -> list[Row]:
+    def log(self) -> list[Json]:
         """The epochs so far, up to the first line that is torn or damaged."""
         return list(itertools.takewhile(_is_epoch, read_log(self.path / self.LOG)))
 
-    def rewrite_log(self, rows: Iterable[Row]) -> None:
+    def rewrite_log(self, rows: Iterable[Json]) -> None:
         atomic.write(self.path / self.LOG, log_lines(rows).encode())
 
-    def append_to_log(self, row: Row) -> None:
+    def append_to_log(self, row: Json) -> None:
         atomic.append(self.path / self.LOG, log_lines([row]).encode())
 
     def prior(self) -> float | None:
@@ -274,10 +274,10 @@ class RunFolder:
     def has_result(self) -> bool:
         return (self.path / self.RESULT).exists()
 
-    def result(self) -> Row | None:
+    def result(self) -> Json | None:
         return atomic.read_signed(self.path / self.RESULT)[0] if self.has_result else None
 
-    def keep_result(self, result: Row) -> None:
+    def keep_result(self, result: Json) -> None:
         atomic.write_signed(self.path / self.RESULT, result)
 
     def scores(self) -> dict[str, np.ndarray]:
@@ -316,10 +316,10 @@ CONFIG_RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
 }
 
 
-def _differences(old: Row, new: Row) -> list[str]:
+def _differences(old: Json, new: Json) -> list[str]:
     """What of parameters and data differs. Device, progress and the name of a preset may change before a resume."""
 
-    def pairs(a: Row, b: Row, keys: Iterable[str]) -> str:
+    def pairs(a: Json, b: Json, keys: Iterable[str]) -> str:
         return ", ".join(f"{k}={b.get(k)!r} (there: {a.get(k)!r})" for k in keys if a.get(k) != b.get(k))
 
     a, b = ({"method": config["method"], **config["params"]} for config in (old, new))

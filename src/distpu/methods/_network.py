@@ -17,7 +17,7 @@ from torch import nn
 from .. import nets
 from ..estimator import PUEstimator
 from ..files.fitted import Fitted
-from ..files.run_folder import Row, RunFolder
+from ..files.run_folder import Json, RunFolder
 from ..inputs import as_channels_first, layout_of, refuse_infinite
 from ..params import near, param, resolved, tuned
 from ..progress import Bar
@@ -131,7 +131,7 @@ class NetworkMethod(PUEstimator):
         if folder:
             self._finish(folder)
 
-    def _keep(self, model: nn.Module, history: list[Row]) -> None:
+    def _keep(self, model: nn.Module, history: list[Json]) -> None:
         self.model_ = model.requires_grad_(False)
         model.zero_grad()  # frees the gradients
         self.history_ = history
@@ -152,8 +152,8 @@ class NetworkMethod(PUEstimator):
     def _write_model(self, folder: RunFolder) -> None:
         folder.keep_weights(dict(self.model_.state_dict()))
 
-    def _kind(self) -> Row:
-        kind: Row = {"shape": self.shape_, "layout": self.layout_, "bytes": self.bytes_}
+    def _kind(self) -> Json:
+        kind: Json = {"shape": self.shape_, "layout": self.layout_, "bytes": self.bytes_}
         return kind | {"preset": self.preset_, "settings": self.settings_}
 
     def _take_kind(self, fitted: Fitted) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from ..files import atomic
-from ..files.run_folder import Row, RunFolder
+from ..files.run_folder import Json, RunFolder
 from ..params import need
 
 NAMES = {"dist-pu": "Dist-PU", "nnpu": "nnPU", "upu": "uPU", "naive": "naive"}
@@ -69,7 +69,7 @@ def _priors(axis, runs: list[Path]) -> None:
     axis.legend(fontsize=8, frameon=False)
 
 
-def _result(run: Path) -> Row:
+def _result(run: Path) -> Json:
     result = RunFolder(run).result()
     if result is None:
         raise FileNotFoundError(f"{run} holds no result; make the run again")

@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from .. import nets
-from ..files.run_folder import Row, RunFolder
+from ..files.run_folder import Json, RunFolder
 from . import checkpoint
 from . import loop as train
 from .data import PUData
@@ -36,7 +36,7 @@ class Run:
         observe: Observe | None = None,
     ):
         self.data, self.speed = data, speed or Speed()
-        self.history: list[Row] = []
+        self.history: list[Json] = []
         self._build, self._folder, self._report, self._observe = build, folder, report, observe
         self._logged = folder.log() if folder else None  # what a killed run has logged
         unlabelled = torch.nonzero(data.s == 0).flatten()
