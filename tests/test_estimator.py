@@ -72,6 +72,20 @@ def test_a_forgotten_decorator_is_refused_at_once():
         name = "whole"
         power: float = param(1.0, "an exponent")
 
+    class Plain(NetworkMethod):
+        name = "plain"
+        alpha: float = 1.0  # without param() it would be no setting at all
+
+    with pytest.raises(TypeError, match="Plain has the setting 'alpha' but no decorator"):
+        Plain()
+
+    @dataclass
+    class Bare(NetworkMethod):
+        name = "bare"
+
+    with pytest.raises(TypeError, match="Bare has a decorator without eq=False"):
+        Bare()
+
     class OnlyOtherwise(Whole):  # no setting of its own: nothing to decorate
         def _learn(self, run):
             return run.net()

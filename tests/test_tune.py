@@ -49,3 +49,9 @@ def test_the_standard_error_is_that_of_repeated_draws():
         found.append(metrics.pu_accuracy(s, z, 0.4))
         error.append(_error(s, z, 0.4))
     assert np.mean(error) == pytest.approx(np.std(found), rel=0.15)
+
+
+def test_the_preset_is_told_to_the_methods_that_have_one(toy):
+    X, s, _ = toy
+    (failed,) = compare_methods(X, s, ["nnpu"], prior=0.4, preset="nonsense")
+    assert failed[0] == "nnpu" and "nnpu has no preset 'nonsense'" in failed[1]

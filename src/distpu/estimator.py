@@ -6,7 +6,7 @@ import copy
 import platform
 import sys
 import zlib
-from dataclasses import Field, dataclass
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
@@ -56,11 +56,14 @@ class PUEstimator(ClassifierMixin, BaseEstimator):
 
     def __post_init__(self) -> None:
         """Refuse a class without @dataclass before it trains: its own settings would be ignored."""
+        how = "@dataclass(eq=False, repr=False, kw_only=True)"
         for cls in type(self).__mro__:
-            bare = [name for name, value in vars(cls).items() if isinstance(value, Field)]
-            if bare and "__dataclass_fields__" not in vars(cls):
-                how = "@dataclass(eq=False, repr=False, kw_only=True)"
+            hints = vars(cls).get("__annotations__", {})
+            bare = [name for name, hint in hints.items() if "ClassVar" not in str(hint) and not name.startswith("_")]
+            if issubclass(cls, PUEstimator) and bare and "__dataclass_fields__" not in vars(cls):
                 raise TypeError(f"{cls.__name__} has the setting {bare[0]!r} but no decorator; write {how} above it")
+        if type(self).__hash__ is None:
+            raise TypeError(f"{type(self).__name__} has a decorator without eq=False; write {how} above it")
 
     # ---------------------------------------- what a kind of method implements
 

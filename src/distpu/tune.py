@@ -13,7 +13,7 @@ from sklearn.utils import _safe_indexing as take
 from . import metrics
 from .datasets.draw import folds
 from .inputs import read_labels
-from .methods import make
+from .methods import make, method_class
 from .methods._wrapper import row_keys
 from .prior import estimate_prior
 
@@ -38,6 +38,7 @@ def compare_methods(
     methods: Iterable[str],
     *,
     prior: float | str = "auto",
+    preset: str = "auto",
     pos_label: Any = None,
     random_state: int = 0,
     k: int = FOLDS,
@@ -51,9 +52,12 @@ def compare_methods(
     fold = folds(row_keys(X)[:, None], s, min(k, int(s.sum())), random_state)
     for name in methods:
         start, z = time.perf_counter(), np.empty(len(s))
+        told: dict[str, Any] = {"prior": share, "random_state": random_state}
+        if hasattr(method_class(name), "preset"):
+            told["preset"] = preset
         try:
             for i in range(fold.max() + 1):
-                model = make(name, {"prior": share, "random_state": random_state})
+                model = make(name, told)
                 out, rest = np.flatnonzero(fold == i), np.flatnonzero(fold != i)
                 model.fit(take(X, rest), s[rest])
                 z[out] = model.decision_function(take(X, out))

@@ -106,6 +106,7 @@ def test_compare_on_a_file_is_the_librarys_comparison(here, toy):
         (("table.csv", "--label", "fraud", "--seeds", "3"), "--seeds is for named data sets"),
         (("table.csv", "--label", "fraud", "--prior", "true"), "--prior true is for named data sets"),
         (("table.csv", "--label", "fraud", "--methods", "nnpuu"), "did you mean 'nnpu'?"),
+        (("table.csv", "--label", "fraud", "--methods", "pn"), "pn is no PU method: it takes every unlabelled row"),
         (("digit",), "'digit' is neither a file nor a data set; did you mean 'digits'?"),
         (("digits", "--label", "fraud"), "--label and --positive are for files"),
     ],

@@ -11,7 +11,7 @@ from distpu import METHODS, DistPU, datasets
 from distpu.inputs import read_labels
 from distpu.metrics import METRICS
 from distpu.study import runs as bench
-from terminal import distpu, done
+from terminal import distpu, done, refused
 
 SHORT = ("--set", "epochs=2", "--set", "warm_up_epochs=2")
 
@@ -136,3 +136,18 @@ def test_presets():
             bench.make(method, preset)  # every preset holds settings that exist and are allowed
     with pytest.raises(ValueError, match="dist-pu has no preset 'smal'; did you mean 'small'"):
         bench.settings_for("dist-pu", "digits", 901, "smal")
+
+
+def test_the_settings_that_are_printed_are_those_that_were_used(here, toy):
+    X, s, _ = toy
+    pd.DataFrame(X).assign(fraud=s).to_csv("t.csv", index=False)
+    text = " ".join(done("fit", "t.csv", "--label", "fraud", "--prior", "0.4", *SHORT).split())
+    assert "preset 'small'; settings other than the paper's: " in text
+    assert "epochs=2," in text and "warm_up_epochs=2," in text and "epochs=40" not in text
+
+
+def test_a_method_without_presets_says_so(here, toy):
+    X, s, _ = toy
+    pd.DataFrame(X).assign(fraud=s).to_csv("t.csv", index=False)
+    told = refused("fit", "t.csv", "--label", "fraud", "--method", "two-step", "--preset", "paper")
+    assert "two-step has no presets; leave --preset out" in told

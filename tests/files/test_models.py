@@ -6,6 +6,7 @@ import zipfile
 import numpy as np
 import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from distpu.files import models
@@ -69,3 +70,16 @@ def test_damage_is_one_line(rows, tmp_path):
         models.load(tmp_path / "model")
     with pytest.raises(FileNotFoundError, match="does not exist"):
         models.load(tmp_path / "none")
+
+
+def test_a_bad_tree_is_found_however_deep_it_lies(rows, tmp_path, monkeypatch):
+    model = RandomForestClassifier(2).fit(*rows)
+    model.estimators_[0].tree_.children_left[0] = 10**6
+    for _ in range(6):
+        model = make_pipeline(model)
+    models.save(tmp_path / "model", {"model": model}, "BaggingPU")
+    with pytest.raises(ValueError, match="a tree points outside itself"):
+        models.load(tmp_path / "model")
+    monkeypatch.setattr(models, "MOST_NESTED", 5)
+    with pytest.raises(ValueError, match="nested too deeply to be checked"):
+        models.load(tmp_path / "model")

@@ -629,3 +629,32 @@ def test_a_rare_class_is_not_called_a_third_of_the_rows(cls, before):
     decision = fitted.decision_function(X)[s == 0]
     assert roc_auc_score(y[s == 0], decision) > 0.75
     assert (decision >= 0).mean() < 0.65 * before
+
+
+def test_two_step_with_few_labelled_rows_finds_more_than_a_handful():
+    random = np.random.default_rng(30)
+    y = np.r_[np.ones(230), np.zeros(9_800)].astype(int)  # 30 labelled, 200 hidden
+    X = random.normal(size=(len(y), 6))
+    X[:, :4] += 2.0 * y[:, None]
+    s = (np.arange(len(y)) < 30).astype(int)
+    called = TwoStep(random_state=0).fit(X, s).decision_function(X)[s == 0] >= 0
+    assert called[y[s == 0] == 1].mean() > 0.2  # at its own cut: 0.015
+    assert called.mean() < 0.1
+
+
+def test_parts_of_a_killed_fit_are_not_taken_for_other_data(toy, tmp_path, monkeypatch):
+    X, s, _ = toy
+    monkeypatch.setattr(_wrapper, "KEPT_FROM", -1.0)
+    fit, calls = DecisionTreeClassifier.fit, []
+
+    def dies(self, *args, **kwargs):
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return fit(self, *args, **kwargs)
+
+    monkeypatch.setattr(DecisionTreeClassifier, "fit", dies)
+    with pytest.raises(KeyboardInterrupt):
+        small("bagging-pu", prior=0.4).fit(X, s, folder=tmp_path / "run")
+    with pytest.raises(ValueError, match="was made with other data: .*; name another folder"):
+        small("bagging-pu", prior=0.4).fit(X + 1, s, folder=tmp_path / "run")

@@ -35,6 +35,10 @@ def main() -> None:
             code = _mistake(f"{error.filename}: {error.strerror}" if error.filename else error)
         except (ValueError, FloatingPointError) as error:
             code = _mistake(error)
+        except ImportError as error:
+            if "pip install" not in str(error):  # not a package that is an extra: a mistake of ours
+                raise
+            code = _mistake(error)
         except Exception as error:
             # An error of typer itself has format_message; its class lives elsewhere in each version.
             if not hasattr(error, "format_message"):

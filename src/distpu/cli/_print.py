@@ -67,7 +67,12 @@ def print_results(groups: dict[str, list[Any]]) -> None:
     print_table(["", *groups], rows, right=range(1, len(groups) + 1))
 
 
-def say_settings(method: str, settings: dict[str, Any]) -> None:
-    if settings:
-        shown = ", ".join(f"{k}={v}" for k, v in settings.items())
-        fill(f"preset for such data, other than {method}'s defaults: {shown}  (--preset paper for the defaults)")
+def say_settings(model: Any) -> None:
+    """Print the preset that a fitted method took, and where its settings differ from the paper's."""
+    from ..params import resolved
+
+    used = getattr(model, "settings_", {})
+    paper = resolved(type(model), "paper", {}) if used else {}
+    differ = ", ".join(f"{name}={value}" for name, value in used.items() if value != paper[name])
+    if differ:
+        fill(f"preset {model.preset_!r}; settings other than the paper's: {differ}  (--preset paper takes the paper's)")

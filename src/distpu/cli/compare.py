@@ -85,11 +85,14 @@ def compare(
         raise ValueError("--prior true is for named data sets, whose labels are known; give a number or 'auto'")
     if methods == "all":
         chosen = [method for method in chosen if not METHODS[method].supervised]
-    _compare_on_file(data, chosen, label, positive, read_prior(prior, "auto"))
+    for method in chosen:
+        if METHODS[method].supervised:
+            raise ValueError(f"{method} is no PU method: it takes every unlabelled row for a negative; leave it out")
+    _compare_on_file(data, chosen, label, positive, read_prior(prior, "auto"), preset)
 
 
 def _compare_on_file(
-    path: str, methods: list[str], label: str | None, positive: str | None, prior: str | float
+    path: str, methods: list[str], label: str | None, positive: str | None, prior: str | float, preset: str
 ) -> None:
     from ..answer import positive_value, read_own
     from ..tune import Judged, best, compare_methods
@@ -98,7 +101,7 @@ def _compare_on_file(
     judged: list[Judged] = []
     failed: list[str] = []
     pos_label = positive_value(y, column, positive)
-    for number, one in enumerate(compare_methods(X, y, methods, prior=prior, pos_label=pos_label), 1):
+    for number, one in enumerate(compare_methods(X, y, methods, prior=prior, preset=preset, pos_label=pos_label), 1):
         if isinstance(one, Judged):
             judged.append(one)
             what = f"{one.method}: PU accuracy {100 * one.pu_accuracy:.1f} %"
@@ -196,9 +199,9 @@ def _write_comparison(folder: Path, groups: dict[str, list[Line]]) -> None:
     from ..files import atomic
     from ..metrics import METRICS
     from ..study import tables
-    from ..study.ledger import write_lines
+    from ..study.ledger import RUNS, write_lines
 
     columns = (*METRICS, "prior", "seconds")
     text = tables.markdown_table(["method", *columns], _comparison_rows(groups, columns))
     atomic.write(folder / "table.md", text.encode())
-    write_lines(folder / "runs.jsonl", [line for lines in groups.values() for line in lines])
+    write_lines(folder / RUNS, [line for lines in groups.values() for line in lines])

@@ -39,9 +39,11 @@ def demo(
     """
     from .. import datasets
     from ..files.run_folder import RunFolder
+    from ..params import need
     from ..report import plots
     from ..study import runs as bench
 
+    need("matplotlib", "plots", "the picture of the demo")  # a missing package shows before three methods are trained
     runs = {method: [folder / f"{method}-seed{seed}" for seed in range(seeds)] for method in bench.DEMO}
     data = datasets.load("digits")
     fill(

@@ -65,6 +65,7 @@ def fit(
 
     from .. import datasets
     from ..answer import fit_file
+    from ..methods import method_class
 
     if data in datasets.NAMES:
         if label is not None or positive is not None:
@@ -79,6 +80,8 @@ def fit(
         raise ValueError("--prior true is for named data sets, whose labels are known; give a number or 'auto'")
     folder = folder or Path("runs") / f"{Path(data).stem}-{method}-seed{seed}"
     if preset != "auto":
+        if not hasattr(method_class(method), "preset"):
+            raise ValueError(f"{method} has no presets; leave --preset out")
         values = {"preset": preset, **values}
     values = {"prior": read_prior(prior, "auto"), "random_state": seed, **values}
     _print_answer(fit_file(data, label, positive=positive, method=method, folder=folder, **values), method)
@@ -113,11 +116,14 @@ def _fit_named(
     fill(f"metrics in percent, on {len(data.y_test)} test rows, whose labels were used for this table alone")
     again = " (finished before, not trained again)" if before else ""
     print(f"run folder: {folder}{again}")
-    say_settings(method, chosen)
+    if chosen:
+        fill(f"settings of the preset, with those that you gave: {', '.join(f'{k}={v}' for k, v in settings.items())}")
     print(f"score the test rows:  distpu predict {folder} {name}")
 
 
 def _print_answer(answer: Answer, method: str) -> None:
+    from ..files.run_folder import RunFolder
+
     unlabelled, folder = answer.unlabelled, answer.folder
     how = "finished before, not trained again" if answer.finished_before else f"trained in {answer.seconds:.1f} s"
     print(f"{answer.labelled} labelled positives, {unlabelled} unlabelled rows; {method}, {how}")
@@ -128,12 +134,12 @@ def _print_answer(answer: Answer, method: str) -> None:
     top = answer.ranked.head(10)
     rows = [(str(row), f"{p:.3f}") for row, p in zip(top["row"], top["probability"], strict=True)]
     print_table(["row", "probability of being positive"], rows)
-    print(f"\nall {unlabelled}, likeliest first: {folder}/ranked.csv  (row 0 is the first row of data)")
+    print(f"\nall {unlabelled}, likeliest first: {folder}/{RunFolder.RANKED}  (row 0 is the first row of data)")
     fill(
         f"next: look at the rows on top; mark those that are positive in {answer.label!r} as such and fit again, "
         f"with a --folder of its own"
     )
-    say_settings(method, answer.model.presets.get(getattr(answer.model, "preset_", ""), {}))
+    say_settings(answer.model)
     print(f"score new rows:  distpu predict {folder} FILE")
 
 

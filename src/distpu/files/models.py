@@ -13,6 +13,8 @@ from . import atomic
 # skops trusts scikit-learn's and numpy's own types. These two hold the arrays of trees, which are checked below.
 TRUSTED = ["sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor", "sklearn.tree._tree.Tree"]
 
+MOST_NESTED = 200  # levels of lists, dicts and objects; a pipeline in a pipeline takes about five each
+
 
 def can_hold(model: Any) -> bool:
     """Whether a model can be written and read back."""
@@ -72,8 +74,8 @@ def _skops() -> Any:
 
 def _check_trees(found: Any, columns: int = 0, depth: int = 0) -> None:
     """Children and columns of every tree lie inside it: compiled code follows them without a look."""
-    if depth > 12:
-        return
+    if depth > MOST_NESTED:
+        raise ValueError("its objects are nested too deeply to be checked")
     kind = type(found).__name__
     if kind == "Tree":
         inner = found.children_left >= 0

@@ -123,7 +123,7 @@ class RunFolder:
                         self._clean()
                     yield there, self.finished
                     return
-                if self.finished or self.newest_checkpoint():
+                if self.finished or self.newest_checkpoint() or any(folder.glob("part-*.skops")):
                     raise ValueError(f"{folder} was made with other {'; other '.join(differ)}; name another folder")
                 (folder / self.PRIOR).unlink(missing_ok=True)  # it is of the other data
             self._clean()

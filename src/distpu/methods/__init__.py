@@ -55,9 +55,9 @@ def method_class(name: str) -> type[PUEstimator]:
     return METHODS[name]
 
 
-def make(name: str, settings: dict[str, Any]) -> PUEstimator:
+def make(name: str, settings: dict[str, Any], cls: type[PUEstimator] | None = None) -> PUEstimator:
     """Return a method with checked settings. The error for an unknown setting suggests the nearest one."""
-    cls = method_class(name)
+    cls = cls or method_class(name)
     known = [f.name for f in fields(cls)]
     for told in settings:
         if told not in known:

@@ -25,6 +25,7 @@ import torch
 from torch import Tensor, nn
 
 from ..params import param
+from ..prior import inside_unit
 from ..prior.bbe import bbe
 from ..train.data import PUData
 from ..train.run import Run
@@ -91,4 +92,4 @@ class TEDn(CVIR):
 
     def _estimate(self, z: Tensor, s: Tensor, held: Tensor) -> float:
         z_p, z_u = (z[held & (s == label)].cpu().double().numpy() for label in (1, 0))
-        return min(max(bbe(z_p, z_u, self.delta, self.gamma), 1 / (1 + len(z_u))), self.ceiling)
+        return min(inside_unit(bbe(z_p, z_u, self.delta, self.gamma), s[held].cpu().numpy()), self.ceiling)

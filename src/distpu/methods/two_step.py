@@ -10,8 +10,8 @@ repeats. N has at least a share `least_negatives` of U: where fewer rows score b
 lowest. With `confident`, step 2 is done a second time: rows that scored above `confident` join P, and rows that scored
 below 1 - `confident` join N.
 
-The cut is step 2's own, at 1/2, or higher: at most the share of U lies above it that BBE finds from the spies' scores.
-With the prior given as a number, that share of U lies above the cut.
+BBE finds a share of U from the spies' scores. The cut is step 2's own, at 1/2, unless more than that share or less than
+a third of it lies above; then the cut is moved there. With the prior given as a number, that share of U lies above.
 
 Assumes: labelled positives are a random draw from all positives, so that a spy scores as a hidden positive does, and
 positives and negatives can be told apart. No prior is needed; prior_ is the share of U that is predicted positive.
@@ -69,7 +69,9 @@ class TwoStep(Wrapper):
         self.estimators_ = [model]
         self.reliable_negatives_ = np.sort(N)
         z = log_odds(scores(model, take(X, U)), [model])
-        self.threshold_ = max(0.0, cut_at(z, most)) if self.prior == "auto" else cut_at(z, float(self.prior))
+        own = float(np.mean(z >= 0))  # step 2 calls too many where classes overlap, too few where few rows are labelled
+        share = float(np.clip(own, most / 3, most)) if self.prior == "auto" else float(self.prior)
+        self.threshold_ = 0.0 if self.prior == "auto" and share == own else cut_at(z, share)
         self.prior_ = (
             inside_unit(float(np.mean(z >= self.threshold_)), s) if self.prior == "auto" else float(self.prior)
         )

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..metrics import METRICS
+from ..params import need
 from ..report.plots import COLOURS
 from .experiment import Cell, Experiment
 from .ledger import Line
@@ -23,7 +24,7 @@ def draw(experiment: Experiment, lines: list[Line], folder: Path) -> list[str]:
     """Names of the PNG files written; none where the experiment is a table or has no line yet."""
     if experiment.show not in FIGURES or not (lines or not experiment.cells):
         return []
-    import matplotlib
+    matplotlib = need("matplotlib", "plots", "drawing")
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from .ledger import Ledger, Read
+from .ledger import RUNS, Ledger, Read
 
 CLONE = Path(__file__).parents[3]  # of an editable install
 PACKAGE = Path(__file__).parents[1]  # a wheel has experiments/ and results/ in it
@@ -48,7 +48,7 @@ def results(told: Path | None = None) -> Results:
         return Results(told)
     here = Path("results")
     there = (place / "results" for place in (CLONE, PACKAGE))
-    known = next((place for place in there if any(place.glob("**/table-2/runs.jsonl"))), None)
+    known = next((place for place in there if any(place.glob(f"**/table-2/{RUNS}"))), None)
     if known is None or (here.is_dir() and here.resolve() == known.resolve()):
         return Results(here)
     if not here.is_dir() and known == CLONE / "results" and os.access(known, os.W_OK):

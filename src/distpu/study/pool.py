@@ -79,7 +79,7 @@ def _ctrl_c_waits() -> Iterator[None]:
 def side_by_side(data: Iterable[Dataset]) -> int:
     """How many runs at a time: a core each; on a GPU one, or five MLPs where MPS lets processes share it.
 
-    Measured (docs/log): five MLPs at a time without MPS take as long as one after the other, with MPS half as long.
+    Five MLPs at a time without MPS take as long as one after the other, with MPS half as long.
     A ResNet-50 fills the GPU by itself.
     """
     import torch

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from .. import metrics
+from .. import methods, metrics
 from ..datasets import Dataset, info
 from ..datasets.draw import draw_pu, folds
 from ..estimator import versions
@@ -123,15 +123,8 @@ def make(method: str, settings: dict[str, Any], reading: str | None = None) -> A
             names = ", ".join(readings) or "it has none"
             raise ValueError(f"{method} has no reading {reading!r}{near(reading, readings)} ({names})")
         cls = readings[reading]
-    known = [f.name for f in fields(cls)]
-    for name in settings:
-        if name not in known:
-            raise ValueError(f"{method} has no setting {name!r}{near(name, known)} (distpu methods {method} lists all)")
-    if trains_network(method):
-        settings = {"preset": "paper", **settings}  # a study says each setting itself
-    classifier = cls(**settings)
-    classifier._check_parameters()
-    return classifier
+    paper = {"preset": "paper"} if trains_network(method) else {}  # a study says each setting itself
+    return methods.make(method, {**paper, **settings}, cls)
 
 
 def trains_network(method: str) -> bool:
