@@ -190,19 +190,17 @@ def pu_roc_auc(s: np.ndarray, z: np.ndarray, prior: float) -> Metric:
 def pu_average_precision(s: np.ndarray, z: np.ndarray, prior: float, scenario: str = "case-control") -> Metric:
     """Area under precision over recall: the mean, over the positives, of the precision at their score; within [0, 1].
 
-        mean over labelled i of   theta r(z_i) / q(z_i)      r(t), q(t): r and q at the threshold t
+        mean over labelled i of   min(1, theta r(z_i) / q(z_i))      r(t), q(t): r and q at the threshold t
 
     Population: the unlabelled rows (case-control), or all rows (single-set).
-    Assumes that the labelled rows are a random draw from the positives and that the prior is right. The row i itself is
-    left out of r(z_i), which would be too high otherwise. The top of the ranking decides: the error is large where few
-    unlabelled rows score as high as the labelled ones.
+    Assumes that the labelled rows are a random draw from the positives and that the prior is right. The top of the
+    ranking decides, so the error is large where few unlabelled rows score as high as the labelled ones.
     """
     s, z = _rows(s, z)
     theta, w = _population(s, _share(prior), scenario)
     p, u = np.sort(z[s == 1]), np.sort(z[s == 0])
     n_p, n_u = len(p), len(u)
-    found = n_p - np.searchsorted(p, p)  # labelled rows that score as high, the row itself among them
-    r = (found - 1) / (n_p - 1) if n_p > 1 else np.ones(1)
+    r = (n_p - np.searchsorted(p, p)) / n_p
     q = w * r + (1 - w) * (n_u - np.searchsorted(u, p)) / n_u
     free = q > theta * r  # elsewhere the precision is 1 whatever a row more would do
     precision = np.where(free, theta * r / np.where(free, q, 1), 1.0)
