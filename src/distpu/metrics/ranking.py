@@ -1,0 +1,64 @@
+"""Metrics of the ranking, without negatives and without a cut."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ._rows import Metric, population, rows, share, standard_error
+
+
+def pu_auc(s: np.ndarray, z: np.ndarray) -> Metric:
+    """AUC of labelled against unlabelled rows, uncorrected: needs no prior, and orders models as the true AUC does."""
+    from sklearn.metrics import roc_auc_score
+
+    s, z = rows(s, z)
+    return Metric(roc_auc_score(s, z), standard_error(*_placements(s, z), 0.5))
+
+
+def pu_roc_auc(s: np.ndarray, z: np.ndarray, prior: float) -> Metric:
+    """Probability that a positive scores above a negative, ties counted half: within [0, 1].
+
+        AUC of labelled against unlabelled = prior / 2 + (1 - prior) AUC
+
+    Population: positives against negatives, which are the same in both scenarios.
+    Assumes that the labelled rows are a random draw from the positives and that the prior is right. It must be the
+    share among the unlabelled rows: the share among all rows of a single set gives an AUC above the truth.
+    """
+    s, z = rows(s, z)
+    prior = share(prior)
+    above, below = _placements(s, z)
+    error = standard_error(above / (1 - prior), below / (1 - prior), 0.5)
+    return Metric(np.clip((above.mean() - prior / 2) / (1 - prior), 0, 1), error)
+
+
+def pu_average_precision(s: np.ndarray, z: np.ndarray, prior: float, scenario: str = "case-control") -> Metric:
+    """Area under precision over recall: the mean, over the positives, of the precision at their score; within [0, 1].
+
+        mean over labelled i of   min(1, theta r(z_i) / q(z_i))      r(t), q(t): r and q at the threshold t
+
+    Population: the unlabelled rows (case-control), or all rows (single-set).
+    Assumes that the labelled rows are a random draw from the positives and that the prior is right. The top of the
+    ranking decides, so the error is large where few unlabelled rows score as high as the labelled ones.
+    """
+    s, z = rows(s, z)
+    theta, w = population(s, share(prior), scenario)
+    p, u = np.sort(z[s == 1]), np.sort(z[s == 0])
+    n_p, n_u = len(p), len(u)
+    r = (n_p - np.searchsorted(p, p)) / n_p
+    q = w * r + (1 - w) * (n_u - np.searchsorted(u, p)) / n_u
+    free = q > theta * r  # elsewhere the precision is 1 whatever a row more would do
+    precision = np.where(free, theta * r / np.where(free, q, 1), 1.0)
+    by_r = np.where(free, theta / np.where(free, q, 1), 0.0) / n_p
+    by_q = np.where(free, -theta * r / np.where(free, q, 1) ** 2, 0.0) / n_p
+    up_to_p, up_to_u = np.searchsorted(p, p, side="right"), np.searchsorted(p, u, side="right")
+    sum_r, sum_q = np.concatenate([[0], np.cumsum(by_r)]), np.concatenate([[0], np.cumsum(by_q)])
+    labelled = precision + sum_r[up_to_p] + w * sum_q[up_to_p]  # what each row adds to the mean, to first order
+    return Metric(precision.mean(), standard_error(labelled, (1 - w) * sum_q[up_to_u], 0.5))
+
+
+def _placements(s: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """For each labelled row the share of unlabelled rows below it, for each unlabelled row that of labelled above."""
+    p, u = np.sort(z[s == 1]), np.sort(z[s == 0])
+    below = (np.searchsorted(u, p) + np.searchsorted(u, p, side="right")) / (2 * len(u))
+    above = 1 - (np.searchsorted(p, u) + np.searchsorted(p, u, side="right")) / (2 * len(p))
+    return below, above
