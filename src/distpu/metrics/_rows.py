@@ -54,11 +54,15 @@ def population(s: np.ndarray, prior: float, scenario: str) -> tuple[float, float
     return w + (1 - w) * prior, w
 
 
-def standard_error(labelled: np.ndarray, unlabelled: np.ndarray, half: float) -> float:
+def standard_error(
+    labelled: np.ndarray, unlabelled: np.ndarray, half: float, by_w: float = 0.0, w: float = 0.0
+) -> float:
     """Error of the mean over labelled plus the mean over unlabelled rows, at most half the range.
 
+    by_w is the slope by w, the share of labelled rows, which chance decides in a single set.
     One row tells nothing about the spread: the error is half the range then.
     """
     if min(len(labelled), len(unlabelled)) < 2:
         return half
-    return float(min(half, np.sqrt(labelled.var() / len(labelled) + unlabelled.var() / len(unlabelled))))
+    counts = by_w**2 * w * (1 - w) / (len(labelled) + len(unlabelled))
+    return float(min(half, np.sqrt(labelled.var() / len(labelled) + unlabelled.var() / len(unlabelled) + counts)))

@@ -19,7 +19,9 @@ def pu_accuracy(
     prior by d moves the result by up to d.
     """
     calls = _Calls.of(s, z, prior, scenario, threshold)
-    return calls.metric(2 * calls.theta * calls.r + calls.left - calls.theta, 2 * calls.theta, -1, 0, 1)
+    return calls.metric(
+        2 * calls.theta * calls.r + calls.left - calls.theta, 2 * calls.theta, -1, 2 * calls.r - 1, 0, 1
+    )
 
 
 def pu_proxy_accuracy(
@@ -32,7 +34,7 @@ def pu_proxy_accuracy(
     """
     calls = _Calls.of(s, z, prior, scenario, threshold)
     low, high = calls.theta, 1 + calls.theta
-    return calls.metric(2 * calls.theta * calls.r + calls.left, 2 * calls.theta, -1, low, high)
+    return calls.metric(2 * calls.theta * calls.r + calls.left, 2 * calls.theta, -1, 2 * calls.r, low, high)
 
 
 def pu_precision(
@@ -45,8 +47,8 @@ def pu_precision(
     by a tenth of itself gives a precision too high by a tenth (in a single set by less).
     """
     calls = _Calls.of(s, z, prior, scenario, threshold)
-    value = _ratio(calls.theta * calls.r, calls.q)
-    return calls.metric(value, _ratio(calls.theta, calls.q), -_ratio(calls.theta * calls.r, calls.q**2), 0, 1)
+    value, by_q = _ratio(calls.theta * calls.r, calls.q), -_ratio(calls.theta * calls.r, calls.q**2)
+    return calls.metric(value, _ratio(calls.theta, calls.q), by_q, _ratio(calls.r, calls.q), 0, 1)
 
 
 def pu_recall(s: np.ndarray, z: np.ndarray, *, threshold: float = 0.0) -> Metric:
@@ -57,7 +59,7 @@ def pu_recall(s: np.ndarray, z: np.ndarray, *, threshold: float = 0.0) -> Metric
     labelled rows finds too many of them: give scores of rows held out.
     """
     calls = _Calls.of(s, z, None, "case-control", threshold)
-    return calls.metric(calls.r, 1, 0, 0, 1)
+    return calls.metric(calls.r, 1, 0, 0, 0, 1)
 
 
 def pu_f1(s: np.ndarray, z: np.ndarray, prior: float, scenario: str = "case-control", threshold: float = 0.0) -> Metric:
@@ -69,7 +71,7 @@ def pu_f1(s: np.ndarray, z: np.ndarray, prior: float, scenario: str = "case-cont
     calls = _Calls.of(s, z, prior, scenario, threshold)
     total = calls.theta + calls.q
     value, by_q = 2 * calls.theta * calls.r / total, -2 * calls.theta * calls.r / total**2
-    return calls.metric(value, 2 * calls.theta / total, by_q, 0, 1)
+    return calls.metric(value, 2 * calls.theta / total, by_q, 2 * calls.r * calls.q / total**2, 0, 1)
 
 
 def lee_liu(
@@ -88,7 +90,7 @@ def lee_liu(
     calls = _Calls.of(s, z, prior, scenario, threshold)
     high = 1 / calls.theta if prior is not None else float(calls.n_u)
     value = _ratio(calls.r**2, calls.q)
-    return calls.metric(value, _ratio(2 * calls.r, calls.q), -_ratio(calls.r**2, calls.q**2), 0, high)
+    return calls.metric(value, _ratio(2 * calls.r, calls.q), -_ratio(calls.r**2, calls.q**2), 0, 0, high)
 
 
 def prior_gap(
@@ -100,7 +102,7 @@ def prior_gap(
     Assumes only that the prior is right. 0 says that the cut calls the right number of rows, not the right rows.
     """
     calls = _Calls.of(s, z, prior, scenario, threshold)
-    return calls.metric(calls.q - calls.theta, 0, 1, -calls.theta, 1 - calls.theta)
+    return calls.metric(calls.q - calls.theta, 0, 1, -1, -calls.theta, 1 - calls.theta)
 
 
 @dataclass(frozen=True)
@@ -112,6 +114,7 @@ class _Calls:
     q: float  # of the population
     left: float  # of the population: those not called
     theta: float
+    prior: float
     w: float  # the labelled rows' share of the population
     n_p: int
     n_u: int
@@ -119,19 +122,23 @@ class _Calls:
     @classmethod
     def of(cls, s: np.ndarray, z: np.ndarray, prior: float | None, scenario: str, threshold: float) -> _Calls:
         s, z = rows(s, z)
-        theta, w = population(s, np.nan if prior is None else share(prior), scenario)
+        prior = 0.0 if prior is None else share(prior)
+        theta, w = population(s, prior, scenario)
         called = z >= threshold
         r, u = called[s == 1].mean(), called[s == 0].mean()
         left = w * (~called[s == 1]).mean() + (1 - w) * (~called[s == 0]).mean()
-        return cls(r, u, w * r + (1 - w) * u, left, theta, w, int((s == 1).sum()), int((s == 0).sum()))
+        return cls(r, u, w * r + (1 - w) * u, left, theta, prior, w, int((s == 1).sum()), int((s == 0).sum()))
 
-    def metric(self, value: float, by_r: float, by_q: float, low: float, high: float) -> Metric:
-        """The value within its range; its error by the delta method, from the slopes by r and by q."""
-        with np.errstate(invalid="ignore"):
-            labelled, unlabelled = by_r + self.w * by_q, (1 - self.w) * by_q
-            error = np.sqrt(labelled**2 * _variance(self.r, self.n_p) + unlabelled**2 * _variance(self.u, self.n_u))
+    def metric(self, value: float, by_r: float, by_q: float, by_theta: float, low: float, high: float) -> Metric:
+        """The value within its range; its error by the delta method, from the slopes by r, q and theta."""
         half = (high - low) / 2
-        return Metric(np.clip(value, low, high), half if np.isnan(error) else min(error, half))
+        if not np.isfinite([by_r, by_q, by_theta]).all():  # no row is called
+            return Metric(np.clip(value, low, high), half)
+        labelled, unlabelled = by_r + self.w * by_q, (1 - self.w) * by_q
+        by_w = (1 - self.prior) * by_theta + (self.r - self.u) * by_q  # chance decides w in a single set
+        variance = labelled**2 * _variance(self.r, self.n_p) + unlabelled**2 * _variance(self.u, self.n_u)
+        variance += by_w**2 * self.w * (1 - self.w) / (self.n_p + self.n_u)
+        return Metric(np.clip(value, low, high), min(half, np.sqrt(variance)))
 
 
 def _variance(share: float, n: int) -> float:

@@ -61,11 +61,14 @@ def _risk(
     if loss not in LOSSES:
         raise ValueError(f"loss={loss!r} is not known; use one of {', '.join(map(repr, LOSSES))}")
     s, z = rows(s, z)
-    theta, w = population(s, share(prior), scenario)
+    prior = share(prior)
+    theta, w = population(s, prior, scenario)
     right, wrong = LOSSES[loss](z - threshold), LOSSES[loss](threshold - z)
     positive = theta * right[s == 1]
     labelled, unlabelled = (w - theta) * wrong[s == 1], (1 - w) * wrong[s == 0]
     negative = labelled.mean() + unlabelled.mean()
+    by_w = prior * wrong[s == 1].mean() - wrong[s == 0].mean()
     if bounded and negative < 0:
-        labelled, unlabelled, negative = np.zeros_like(labelled), np.zeros_like(unlabelled), 0.0
-    return Metric(positive.mean() + negative, standard_error(positive + labelled, unlabelled, 0.5 + theta))
+        labelled, unlabelled, negative, by_w = np.zeros_like(labelled), np.zeros_like(unlabelled), 0.0, 0.0
+    by_w += (1 - prior) * right[s == 1].mean()
+    return Metric(positive.mean() + negative, standard_error(positive + labelled, unlabelled, 0.5 + theta, by_w, w))
