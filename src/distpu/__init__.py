@@ -41,6 +41,8 @@ _HOME = {
     "draw_pu": "datasets.draw",
     "unlabelled_prior": "datasets.draw",
     "estimate_prior": "prior",
+    "PUStratifiedKFold": "tune",
+    "make_pu_scorer": "tune",
 }
 __all__ = [
     "APU",
@@ -60,6 +62,7 @@ __all__ = [
     "ImbPU",
     "Naive",
     "PUEstimator",
+    "PUStratifiedKFold",
     "PUbN",
     "RankPruning",
     "SelfPU",
@@ -69,6 +72,7 @@ __all__ = [
     "estimate_prior",
     "fit_file",
     "load",
+    "make_pu_scorer",
     "unlabelled_prior",
 ]
 
@@ -100,6 +104,7 @@ if TYPE_CHECKING:
     )
     from .prior import estimate_prior
     from .saved import load
+    from .tune import PUStratifiedKFold, make_pu_scorer
 
 
 def __getattr__(name: str) -> Any:
