@@ -9,10 +9,10 @@ from inspect import signature
 import numpy as np
 import pytest
 
-from distpu import metrics
+from distpu import draw_pu, metrics
 from distpu.metrics import PU_METRICS, SCENARIOS
 from fixture import U_A, P, prior, s
-from pages import ROOT
+from pages import ROOT, blocks, table, text_of
 
 z, s = np.array(P + U_A), s.numpy().astype(int)
 simulation = runpy.run_path(str(ROOT / "tools/evaluation.py"))
@@ -165,6 +165,21 @@ def test_two_hundred_draws_agree_with_the_truth_and_with_the_standard_error(scen
         assert error == pytest.approx(np.std(found), rel=0.2), name
 
 
+def test_labelled_rows_that_remain_among_the_unlabelled_ones():
+    """The paper's protocol: right on the mean, and the errors are too large rather than too small."""
+    random, found, true = np.random.default_rng(5), {}, simulation["truth"](0.4)
+    for seed in range(200):
+        y = (random.random(1000) < 0.4).astype(int)
+        scores = random.normal(size=1000) + np.where(y, 1, -1)
+        index, t = draw_pu(y, 200, seed=seed)
+        for name in true:
+            found.setdefault(name, []).append(call(name, t, scores[index], 0.4, "case-control"))
+    for name, values in found.items():
+        error = np.mean([one.error for one in values])
+        assert abs(np.mean(values) - true[name]) < 0.5 * error, name
+        assert 0.9 < error / np.std(values) < 1.4, name
+
+
 def test_the_simulations_truth_is_that_of_true_labels():
     random = np.random.default_rng(2)
     y = random.random(1_000_000) < 0.4
@@ -268,3 +283,63 @@ def test_a_metric_is_a_float_with_an_error():
     assert isinstance(found, float) and json.dumps({"f1": found}) == json.dumps({"f1": float(found)})
     for same in (pickle.loads(pickle.dumps(found)), copy.deepcopy(found)):
         assert same == found and same.error == found.error > 0
+
+
+# ------------------------------------------------------------------------- the page
+
+PAGE = "docs/evaluation.md"
+
+
+@every_scenario
+def test_the_pages_numbers_are_those_of_the_tool(scenario):
+    (heading,) = (line for line in text_of(PAGE).splitlines() if line.startswith(f"### {scenario}"))
+    shown = table(PAGE, "metric", "truth", "ours", under=heading)
+    measured = simulation["measured"](scenario)
+    assert list(shown) == [f"`{name}`" for name in measured]
+    for name, numbers in measured.items():
+        told = [float(cell) if cell else np.nan for cell in shown[f"`{name}`"]]
+        np.testing.assert_allclose(told, numbers, atol=0.00051, err_msg=name)
+        true, ours, error, _, naive = told
+        assert abs(ours - true) < error
+        assert np.isnan(naive) or name == "pu_recall" or abs(naive - true) > 4 * error
+
+
+def test_the_page_says_what_the_wrong_share_gives():
+    assert f"with 0.4 gives {simulation['with_the_wrong_share']():.3f} in this simulation" in text_of(PAGE)
+
+
+def test_the_page_says_when_to_take_each_metric_and_whether_it_needs_the_prior():
+    rows = table(PAGE, "you want to", "take")
+    for name in PU_METRICS:
+        (needs,) = (cells[1] for cells in rows.values() if f"`{name}`" in cells[0])
+        prior = signature(PU_METRICS[name]).parameters.get("prior")
+        needed = prior is not None and prior.default is prior.empty
+        assert ("yes" if needed else "no") in needs, name
+
+
+def test_the_pages_code_runs(toy, capsys):
+    X, s, y = toy
+    from distpu import BaggingPU
+
+    held_out, rest = np.arange(300) % 2 == 0, np.arange(300) % 2 == 1
+    model = BaggingPU(prior=0.4, random_state=0).fit(X[rest], s[rest])
+    one, search = blocks(PAGE)
+    exec(one, {"s": s[held_out], "z": model.decision_function(X[held_out])})
+    auc, error = map(float, capsys.readouterr().out.split("±"))
+    hidden = held_out & (s == 0)
+    assert abs(auc - metrics.evaluate(y[hidden], model.decision_function(X[hidden]))["auc"]) < 2 * error < 0.5
+    exec(search, {"X": X, "s": s})
+    assert "n_estimators" in capsys.readouterr().out
+
+
+def test_the_tool_writes_the_page_as_it_is(tmp_path, monkeypatch, capsys):
+    """Run as a command with --write, on a copy of the page whose tables are damaged."""
+    page = tmp_path / "evaluation.md"
+    page.write_text(text_of(PAGE).replace("0.8", "7.7"))
+    main = simulation["main"]
+    monkeypatch.setitem(main.__globals__, "PAGE", page)
+    monkeypatch.setattr("sys.argv", ["evaluation.py", "--write"])
+    main()
+    tables = text_of(PAGE).split("## Beside the truth")[1]
+    assert page.read_text().split("## Beside the truth")[1] == tables
+    assert (tmp_path / "evaluation.png").stat().st_size > 10_000
