@@ -105,7 +105,7 @@ class PUScorer:
 def make_pu_scorer(
     name: str, *, prior: float | None = None, scenario: str = "case-control", pos_label: Any = None
 ) -> PUScorer:
-    """A metric without negatives as a scorer, for `GridSearchCV(..., scoring=...)` and `cross_val_score`.
+    """Make a scorer of a metric without negatives, for `GridSearchCV(..., scoring=...)` and `cross_val_score`.
 
     name       "pu_accuracy", "pu_precision", "pu_recall", "pu_f1", "pu_roc_auc", "pu_average_precision", "pu_auc",
                "pu_proxy_accuracy", "lee_liu", "neg_pu_unbiased_risk", "neg_pu_non_negative_risk" or "neg_prior_gap"
@@ -137,7 +137,7 @@ def _names(metric: Any) -> list[str]:
 
 
 def _decisions(estimator: Any, X: Any, positive: Any) -> np.ndarray:
-    """Scores of the rows, from 0 on called positive: decisions, or probabilities less 1/2."""
+    """Return the rows' scores, called positive from 0 on: decisions, or probabilities less 1/2."""
     if hasattr(estimator, "decision_function"):
         z = np.asarray(estimator.decision_function(X), dtype=float)
     else:
@@ -165,7 +165,7 @@ class PUStratifiedKFold(BaseCrossValidator):
         self.pos_label = pos_label
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        """The number of folds."""
+        """Return the number of folds."""
         return self.n_splits
 
     def _iter_test_masks(self, X: Any = None, y: Any = None, groups: Any = None) -> Iterator[np.ndarray]:

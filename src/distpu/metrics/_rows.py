@@ -1,4 +1,4 @@
-"""What the metrics without negatives share: the number they return, their checks, their standard error."""
+"""Holds what the metrics without negatives share: the number they return, their checks, their standard error."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ class Metric(float):
 
 
 def rows(s: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return labels and scores as arrays, or say what is wrong with them."""
     s, z = np.asarray(s), np.asarray(z)
     if s.ndim != 1 or s.shape != z.shape:
         raise ValueError(f"s has shape {s.shape} and z has {z.shape}; give one PU label and one score per row")
@@ -37,6 +38,7 @@ def rows(s: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def share(prior: float) -> float:
+    """Return the prior, or refuse one outside (0, 1)."""
     if not 0 < prior < 1:
         raise ValueError(
             f"prior={prior} must lie strictly between 0 and 1: the share of positives among the unlabelled rows"
@@ -45,7 +47,7 @@ def share(prior: float) -> float:
 
 
 def population(s: np.ndarray, prior: float, scenario: str) -> tuple[float, float]:
-    """Share of positives in the population, and share of labelled rows in it."""
+    """Return the share of positives in the population, and the share of labelled rows in it."""
     if scenario not in SCENARIOS:
         raise ValueError(f"scenario={scenario!r} is not known; use one of {', '.join(map(repr, SCENARIOS))}")
     if scenario == "case-control":
@@ -57,7 +59,7 @@ def population(s: np.ndarray, prior: float, scenario: str) -> tuple[float, float
 def standard_error(
     labelled: np.ndarray, unlabelled: np.ndarray, half: float, by_w: float = 0.0, w: float = 0.0
 ) -> float:
-    """Error of the mean over labelled plus the mean over unlabelled rows, at most half the range.
+    """Return the error of the mean over labelled plus the mean over unlabelled rows, at most half the range.
 
     by_w is the slope by w, the share of labelled rows, which chance decides in a single set.
     One row tells nothing about the spread: the error is half the range then.

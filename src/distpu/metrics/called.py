@@ -1,4 +1,4 @@
-"""Metrics of the rows called positive, without negatives."""
+"""Estimates metrics of the rows called positive, without negatives."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ._rows import Metric, population, rows, share
 def pu_accuracy(
     s: np.ndarray, z: np.ndarray, prior: float, scenario: str = "case-control", threshold: float = 0.0
 ) -> Metric:
-    """Accuracy on the population: 2 theta r + P(z < threshold) - theta, within [0, 1].
+    """Estimate the accuracy on the population: 2 theta r + P(z < threshold) - theta, within [0, 1].
 
     Population: the unlabelled rows (case-control), or all rows (single-set).
     Assumes that the labelled rows are a random draw from the positives and that the prior is right. An error of the
@@ -27,7 +27,7 @@ def pu_accuracy(
 def pu_proxy_accuracy(
     s: np.ndarray, z: np.ndarray, prior: float, scenario: str = "case-control", threshold: float = 0.0
 ) -> Metric:
-    """Proxy accuracy of the PU benchmarks: accuracy on the population plus theta, within [theta, 1 + theta].
+    """Estimate the PU benchmarks' proxy accuracy: the accuracy on the population plus theta, within [theta, 1 + theta].
 
     Population: the unlabelled rows (case-control), or all rows (single-set).
     Assumes what `pu_accuracy` assumes, and orders models as it does.
@@ -40,7 +40,7 @@ def pu_proxy_accuracy(
 def pu_precision(
     s: np.ndarray, z: np.ndarray, prior: float, scenario: str = "case-control", threshold: float = 0.0
 ) -> Metric:
-    """Share of true positives among the rows called positive: theta r / q, within [0, 1]; 0 where no row is called.
+    """Estimate the share of positives among the rows called: theta r / q, within [0, 1]; 0 where no row is called.
 
     Population: the unlabelled rows (case-control), or all rows (single-set).
     Assumes that the labelled rows are a random draw from the positives and that the prior is right. A prior too high
@@ -52,7 +52,7 @@ def pu_precision(
 
 
 def pu_recall(s: np.ndarray, z: np.ndarray, *, threshold: float = 0.0) -> Metric:
-    """Share of the positives that are called positive: r, within [0, 1].
+    """Estimate the share of the positives that are called positive: r, within [0, 1].
 
     Population: the positives, which are the same in both scenarios.
     Assumes that the labelled rows are a random draw from the positives. It needs no prior. A model that has seen the
@@ -63,7 +63,7 @@ def pu_recall(s: np.ndarray, z: np.ndarray, *, threshold: float = 0.0) -> Metric
 
 
 def pu_f1(s: np.ndarray, z: np.ndarray, prior: float, scenario: str = "case-control", threshold: float = 0.0) -> Metric:
-    """Harmonic mean of precision and recall: 2 theta r / (theta + q), within [0, 1].
+    """Estimate the harmonic mean of precision and recall: 2 theta r / (theta + q), within [0, 1].
 
     Population: the unlabelled rows (case-control), or all rows (single-set).
     Assumes that the labelled rows are a random draw from the positives and that the prior is right.
@@ -81,7 +81,7 @@ def lee_liu(
     scenario: str = "case-control",
     threshold: float = 0.0,
 ) -> Metric:
-    """Lee and Liu's score r^2 / q, which is precision times recall over theta: within [0, 1 / theta].
+    """Return Lee and Liu's score r^2 / q, which is precision times recall over theta: within [0, 1 / theta].
 
     Population: the unlabelled rows (case-control), or all rows (single-set).
     Assumes that the labelled rows are a random draw from the positives. It needs no prior and orders models as
@@ -96,10 +96,11 @@ def lee_liu(
 def prior_gap(
     s: np.ndarray, z: np.ndarray, prior: float, scenario: str = "case-control", threshold: float = 0.0
 ) -> Metric:
-    """Share of the population called positive less its share of positives: q - theta, within [-theta, 1 - theta].
+    """Return the share of the population called positive less its share of positives: q - theta.
 
     Population: the unlabelled rows (case-control), or all rows (single-set).
-    Assumes only that the prior is right. 0 says that the cut calls the right number of rows, not the right rows.
+    Assumes only that the prior is right. It lies within [-theta, 1 - theta]. 0 says that the cut calls the right number
+    of rows, not the right rows.
     """
     calls = _Calls.of(s, z, prior, scenario, threshold)
     return calls.metric(calls.q - calls.theta, 0, 1, -1, -calls.theta, 1 - calls.theta)
@@ -130,7 +131,7 @@ class _Calls:
         return cls(r, u, w * r + (1 - w) * u, left, theta, prior, w, int((s == 1).sum()), int((s == 0).sum()))
 
     def metric(self, value: float, by_r: float, by_q: float, by_theta: float, low: float, high: float) -> Metric:
-        """The value within its range; its error by the delta method, from the slopes by r, q and theta."""
+        """Return the value within its range, and its error by the delta method from the slopes by r, q and theta."""
         half = (high - low) / 2
         if not np.isfinite([by_r, by_q, by_theta]).all():  # no row is called
             return Metric(np.clip(value, low, high), half)
@@ -142,14 +143,14 @@ class _Calls:
 
 
 def _variance(share: float, n: int) -> float:
-    """Variance of a share of n rows. Where all rows agree, half a row is taken to disagree: 0 would claim too much."""
+    """Return the variance of a share of n rows. Where all rows agree, half a row counts as one that does not."""
     if share in (0, 1):
         return (n + 0.5) * 0.5 / (n + 1) ** 2 / n
     return share * (1 - share) / n
 
 
 def _ratio(above: float, below: float) -> float:
-    """above / below; 0 where both are 0, infinite where only the lower one is."""
+    """Return above / below: 0 where both are 0, infinite where only the lower one is."""
     if below == 0:
         return 0.0 if above == 0 else np.inf
     return above / below

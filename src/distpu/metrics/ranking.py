@@ -1,4 +1,4 @@
-"""Metrics of the ranking, without negatives and without a cut."""
+"""Estimates metrics of the ranking, without negatives and without a cut."""
 
 from __future__ import annotations
 
@@ -8,14 +8,19 @@ from ._rows import Metric, population, rows, share, standard_error
 
 
 def pu_auc(s: np.ndarray, z: np.ndarray) -> Metric:
-    """AUC of labelled against unlabelled rows, uncorrected: needs no prior, and orders models as the true AUC does."""
+    """Return the AUC of labelled against unlabelled rows, uncorrected: within [0, 1].
+
+    Population: positives against unlabelled rows.
+    Assumes that the labelled rows are a random draw from the positives. It needs no prior and orders models as the true
+    AUC does.
+    """
     s, z = rows(s, z)
     below, above = _placements(s, z)
     return Metric(below.mean(), standard_error(below, above, 0.5))
 
 
 def pu_roc_auc(s: np.ndarray, z: np.ndarray, prior: float) -> Metric:
-    """Probability that a positive scores above a negative, ties counted half: within [0, 1].
+    """Estimate the probability that a positive scores above a negative, ties counted half: within [0, 1].
 
         AUC of labelled against unlabelled = prior / 2 + (1 - prior) AUC
 
@@ -31,7 +36,7 @@ def pu_roc_auc(s: np.ndarray, z: np.ndarray, prior: float) -> Metric:
 
 
 def pu_average_precision(s: np.ndarray, z: np.ndarray, prior: float, scenario: str = "case-control") -> Metric:
-    """Area under precision over recall: the mean, over the positives, of the precision at their score; within [0, 1].
+    """Estimate the area under precision over recall: the positives' mean precision at their score; within [0, 1].
 
         mean over labelled i of   min(1, theta r(z_i) / q(z_i))      r(t), q(t): r and q at the threshold t
 
@@ -60,7 +65,7 @@ def pu_average_precision(s: np.ndarray, z: np.ndarray, prior: float, scenario: s
 
 
 def _placements(s: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """For each labelled row the share of unlabelled rows below it, for each unlabelled row that of labelled above."""
+    """Return the share of unlabelled rows below each labelled row, and of labelled rows above each unlabelled row."""
     p, u = np.sort(z[s == 1]), np.sort(z[s == 0])
     below = (np.searchsorted(u, p) + np.searchsorted(u, p, side="right")) / (2 * len(u))
     above = 1 - (np.searchsorted(p, u) + np.searchsorted(p, u, side="right")) / (2 * len(p))

@@ -1,4 +1,4 @@
-"""Risks without negatives."""
+"""Estimates risks without negatives."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from ._rows import Metric, population, rows, share, standard_error
 
 
 def sigmoid_loss(margin: np.ndarray) -> np.ndarray:
-    """1 / (1 + exp(margin))."""
+    """Return 1 / (1 + exp(margin))."""
     return (1 - np.tanh(margin / 2)) / 2
 
 
 def zero_one_loss(margin: np.ndarray) -> np.ndarray:
-    """1 where the margin is negative, 1/2 at zero, 0 elsewhere: l(margin) + l(-margin) = 1."""
+    """Return 1 where the margin is negative, 1/2 at zero, 0 elsewhere: l(margin) + l(-margin) = 1."""
     return (1 - np.sign(margin)) / 2
 
 
@@ -28,7 +28,7 @@ def pu_unbiased_risk(
     threshold: float = 0.0,
     loss: str = "sigmoid",
 ) -> Metric:
-    """uPU risk: theta E_P l(z) + E l(-z) - theta E_P l(-z), where E is over the population and z is less the threshold.
+    """Estimate the uPU risk: theta E_P l(z) + E l(-z) - theta E_P l(-z); z less the threshold, E over the population.
 
     Population: the unlabelled rows (case-control), or all rows (single-set).
     Assumes that the labelled rows are a random draw from the positives and that the prior is right. It is unbiased, so
@@ -46,7 +46,7 @@ def pu_non_negative_risk(
     threshold: float = 0.0,
     loss: str = "sigmoid",
 ) -> Metric:
-    """nnPU risk: theta E_P l(z) + max(0, E l(-z) - theta E_P l(-z)), within [0, 1 + theta].
+    """Estimate the nnPU risk: theta E_P l(z) + max(0, E l(-z) - theta E_P l(-z)), within [0, 1 + theta].
 
     Population: the unlabelled rows (case-control), or all rows (single-set).
     Assumes what `pu_unbiased_risk` assumes. The part of the negatives is kept from going below 0, so the risk of a
