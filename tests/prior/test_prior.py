@@ -61,7 +61,9 @@ def test_images_are_reduced_and_large_data_is_sampled(monkeypatch):
 def test_one_data_set_is_estimated_once(monkeypatch):
     calls = []
     monkeypatch.setattr(prior, "_recent", prior.OrderedDict())
-    monkeypatch.setattr(prior, "out_of_fold_scores", lambda x, s: (calls.append(1), (x[s == 1, 0], x[s == 0, 0]))[1])
+    monkeypatch.setattr(
+        prior, "out_of_fold_scores", lambda x, s, seed: (calls.append(1), (x[s == 1, 0], x[s == 0, 0]))[1]
+    )
     x, s = np.random.default_rng(0).normal(size=(50, 2)).astype(np.float32), np.repeat([1, 0], [10, 40])
     assert estimate_prior(x, s) == estimate_prior(x.copy(), s)
     assert len(calls) == 1

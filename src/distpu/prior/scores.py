@@ -55,3 +55,19 @@ def _few_columns(x: Any, s: np.ndarray, k: int, seed: int) -> tuple[np.ndarray, 
             z = np.where(np.isnan(z), np.nanmedian(z, axis=0), z)
         z = PCA(min(MAX_FEATURES, *z.shape), svd_solver="randomized", random_state=seed).fit_transform(z)
     return z, fold
+
+
+def filled_rows(x: Any, s: np.ndarray, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """The labelled and the unlabelled rows as tables without blanks, MAX_ROWS rows at most; wide ones are reduced.
+
+    A blank becomes the median of its column, because distances and ranges know no blank.
+    """
+    random = np.random.default_rng(seed)
+    p = random.permutation(np.flatnonzero(s == 1))[: MAX_ROWS // 2]
+    u = random.permutation(np.flatnonzero(s == 0))[: MAX_ROWS - len(p)]
+    rows = np.sort(np.concatenate([p, u]))
+    z, _ = _few_columns(x[rows], s[rows], 2, seed)
+    z = z[:, ~np.isnan(z).all(0)].astype(np.float64)
+    if np.isnan(z).any():
+        z = np.where(np.isnan(z), np.nanmedian(z, axis=0), z)
+    return z[s[rows] == 1], z[s[rows] == 0]
