@@ -14,6 +14,7 @@ from .demo import demo
 from .fit import fit
 from .methods import methods
 from .predict import predict
+from .prior import prior
 from .reproduce import reproduce
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
@@ -81,5 +82,5 @@ def start(
         print(context.get_help())
 
 
-for command in (fit, predict, demo, reproduce, compare, methods, data):
+for command in (fit, predict, prior, demo, reproduce, compare, methods, data):
     app.command()(command)
