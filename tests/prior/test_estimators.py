@@ -116,7 +116,7 @@ def test_what_was_left_out_is_said(monkeypatch):
     X, s = np.concatenate([p, u]), np.repeat([1, 0], [200, 600])
     assert estimate(X, s, "km2", bootstrap=1).note == "looks at 500 of 800 rows at most"
     assert estimate(X, s, "tice", bootstrap=1).note == ""
-    assert estimate(X, s, "tice", bootstrap=30).note == "interval from 20 halves"
+    assert estimate(X, s, "tice", bootstrap=30).note == "interval from 10 halves"
 
 
 def test_mistakes_are_said(toy):

@@ -80,7 +80,7 @@ def estimate(
     X, y        as in `estimate_prior`
     estimator   a name in PRIORS
     level       of the interval: 0.9 means that 5 % of the resampled estimates lie below it and 5 % above
-    bootstrap   how often the estimate is made again; estimators on rows take at most 20 random halves instead
+    bootstrap   how often the estimate is made again; estimators on rows take at most 10 random halves instead
     """
     if not 0 < level < 1:
         raise ValueError(f"level={level} must lie strictly between 0 and 1, such as 0.9")

@@ -1,16 +1,17 @@
-"""DEDPUL: Ivanov, Difference-based Estimation of Density Ratio for PU Learning, ICMLA 2020. On scores.
+"""Ivanov: DEDPUL, Difference-of-Estimated-Densities-based Positive-Unlabeled Learning, ICMLA 2020. On scores.
 
     t = logit(1 - z);  f_P, f_U = Gaussian kernel densities of t, with widths 0.1 sd(t_P) and 0.05 sd(t_U)
     r = min(f_P / f_U, 50) at the unlabelled rows, in the order of t
-    smoothing: median over +-5 rows;  r made non-increasing in t below (mean of 1 - z_U + mean of 1 - z_P) / 2;
-               median over +-n_U / 20 rows. Least squares make it so: a running maximum would keep the noise's peaks
+    smoothing: median over +-5 rows;  r made non-increasing where 1 - z <= (mean of 1 - z_U + mean of 1 - z_P) / 2,
+               by isotonic regression;   median over +-n_U / 20 rows
     EM on the share a of negatives:  a <- E_U[max(0, 1 - (1 - a) r)] from a = 0,
                until a step is below 1e-5 or no row is surely positive any more;   prior = 1 - a
     without an end in 1,000 rounds:  a = the largest second difference of E_U[max(0, 1 - (1 - a) r)] - a
                on a grid of 0.001, among those where that difference is below 0.05
 
 The densities are binned on a grid and smoothed by FFT, r is sorted once and a round of EM reads prefix sums:
-O(n log n). Scores are kept 1e-3 away from 0 and 1, where a forest of some hundred trees cannot tell more.
+O(n log n). A running maximum instead of the regression would keep the peaks of the noise. Scores are kept 1e-3 away
+from 0 and 1, because a forest of some hundred trees cannot tell more.
 """
 
 from __future__ import annotations

@@ -4,6 +4,10 @@ Scores are drawn with replacement, labelled and unlabelled ones apart (bootstrap
 interval has the chance of the draw in it, not that of the forest. Rows are not drawn twice, because two copies of a row
 would be on both sides of a cross-validation; random halves of them are taken instead. A half deviates from the whole
 as the whole deviates from the truth, so that both give the interval in the same way.
+
+The interval is the middle of the resampled estimates. On the simulated benchmark with classes apart (18 problems) it
+held the truth for BBE and DEDPUL in 89 and 72 %, an interval reflected at the estimate in 56 and 78 %, a normal one in
+72 and 89 %. No interval knows the bias of an estimator where classes overlap.
 """
 
 from __future__ import annotations
@@ -12,7 +16,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-MOST_HALVES = 20  # KM takes a second for one
+MOST_HALVES = 10  # KM takes a second for one
 
 
 def bootstrapped(

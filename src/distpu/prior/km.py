@@ -1,4 +1,5 @@
-"""KM1 and KM2: Ramaswamy, Scott, Tewari: Mixture Proportion Estimation via Kernel Embedding, ICML 2016. On rows.
+"""KM1 and KM2, on rows. Ramaswamy, Scott, Tewari: Mixture Proportion Estimation via Kernel Embeddings of Distributions,
+ICML 2016.
 
     phi_P, phi_U = kernel means;   d(l) = min over weights v of the rows, v >= 0, sum v = 1, of
                    || l phi_U + (1 - l) phi_P - sum_i v_i phi(x_i) ||

@@ -1,4 +1,5 @@
-"""Pen-L1: du Plessis, Niu, Sugiyama: Class-prior Estimation for Learning from PU Data, ACML 2015. On rows.
+"""Pen-L1, on rows. Du Plessis, Niu, Sugiyama: Class-prior Estimation for Learning from Positive and Unlabeled Data,
+ACML 2015.
 
     k = Gaussian kernels around at most 300 unlabelled rows
     beta(prior) = prior E_P[k] - E_U[k],   a = max(0, beta) / lambda

@@ -1,4 +1,5 @@
-"""Scott: A Rate of Convergence for Mixture Proportion Estimation, AISTATS 2015. The slope of the ROC at its end.
+"""The slope of the ROC at its end. Scott: A Rate of Convergence for Mixture Proportion Estimation, with Application to
+Learning from Noisy Labels, AISTATS 2015.
 
     q(c) = share of scores >= c;  eps_P = sqrt(ln(4/delta) / 2 n_P);  eps_U = sqrt(ln(4/delta) / 2 n_U)
     prior = min_c [q_U(c) + eps_U] / [q_P(c) - eps_P]        over the cuts with q_P(c) > eps_P

@@ -1,4 +1,5 @@
-"""TIcE: Bekker and Davis, Estimating the Class Prior in PU Data through Decision Tree Induction, AAAI 2018. On rows.
+"""TIcE, on rows. Bekker and Davis: Estimating the Class Prior in Positive and Unlabeled Data through Decision Tree
+Induction, AAAI 2018.
 
     c = P(s=1 | y=1): in a region of L labelled rows among T, L / T is at most c up to chance
     c_low = L / T - sqrt(c (1 - c) (1 - delta) / (delta T)),   delta = max(0.025, 1 / (1 + 0.004 T_all)),   T >= 10
