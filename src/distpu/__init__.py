@@ -42,6 +42,7 @@ _HOME = {
     "unlabelled_prior": "datasets.draw",
     "estimate_prior": "prior",
     "PUStratifiedKFold": "tune",
+    "compare_methods": "tune",
     "make_pu_scorer": "tune",
 }
 __all__ = [
@@ -68,6 +69,7 @@ __all__ = [
     "SelfPU",
     "TEDn",
     "TwoStep",
+    "compare_methods",
     "draw_pu",
     "estimate_prior",
     "fit_file",
@@ -104,7 +106,7 @@ if TYPE_CHECKING:
     )
     from .prior import estimate_prior
     from .saved import load
-    from .tune import PUStratifiedKFold, make_pu_scorer
+    from .tune import PUStratifiedKFold, compare_methods, make_pu_scorer
 
 
 def __getattr__(name: str) -> Any:

@@ -120,8 +120,8 @@ def _compare_on_file(
         first, *level = [one.method for one in best(judged)]
         print()
         fill(
-            "in percent, on held-out rows; PU accuracy ± its standard error estimates the accuracy among rows such as "
-            "the unlabelled ones, without a true label"
+            "in percent, on held-out rows. PU accuracy estimates the accuracy among rows like the unlabelled ones; it "
+            "needs no true label. ± is its standard error."
         )
         close = (
             f"; {' and '.join(level)} {'is' if len(level) == 1 else 'are'} within one standard error" if level else ""

@@ -49,7 +49,7 @@ def temporary(path: Path, mode: int | None = None) -> Iterator[BinaryIO]:
 
 
 def left_over(name: str) -> str | None:
-    """The file for which this is the name of a temporary file, which a killed process left; None for other names."""
+    """The name of the file that a temporary file stands for; None where the name is not that of a temporary file."""
     found = re.fullmatch(r"\.(.+)\.[0-9a-f]{16}\.tmp|([^.].*)\.tmp", name)  # the second form: up to version 0.1
     return (found[1] or found[2]) if found else None
 
