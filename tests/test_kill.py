@@ -46,7 +46,12 @@ def assert_same(folder, whole):
     assert (folder / "done").exists() and not list(folder.glob("stage-*"))
 
 
-@pytest.mark.parametrize("point", POINTS)
+QUICK = ("epoch mixup 2", "writing 1", "moving 2", "finishing")  # the others in make test-slow
+
+
+@pytest.mark.parametrize(
+    "point", [pytest.param(point, marks=[pytest.mark.slow] * (point not in QUICK)) for point in POINTS]
+)
 def test_killed_at_a_chosen_point(point, whole, tmp_path):
     process = start(tmp_path / "run", point)
     assert process.wait(120) == -signal.SIGKILL
@@ -68,7 +73,9 @@ def test_killed_from_outside_again_and_again(whole, tmp_path):
     assert_same(folder, whole)
 
 
-@pytest.mark.parametrize("damage", ["truncated", "flipped", "empty"])
+@pytest.mark.parametrize(
+    "damage", ["flipped", *(pytest.param(how, marks=pytest.mark.slow) for how in ("truncated", "empty"))]
+)
 def test_a_damaged_checkpoint_falls_back_to_the_one_before(damage, whole, tmp_path):
     folder = tmp_path / "run"
     assert start(folder, "epoch mixup 2").wait(120) == -signal.SIGKILL

@@ -97,6 +97,7 @@ class Foreign(BaseEstimator):
 # ------------------------------------------------------------- scikit-learn
 
 
+@pytest.mark.slow  # the contract runs these checks for bagging-pu
 @pytest.mark.filterwarnings("ignore:y holds:UserWarning")  # scikit-learn's checks feed labels such as {'one', 'two'}
 @parametrize_with_checks(
     [small(name) for name in WRAPPERS] + [small(name, LinearSVC()) for name in WRAPPERS]  # no expected failures

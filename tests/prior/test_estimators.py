@@ -64,7 +64,9 @@ def test_equal_rows_do_not_crash(name):
     assert 0 <= PRIORS[name](*(one_number if name in ON_SCORES else (p, u))) <= 1
 
 
-@every
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * name.startswith("km")) for name in PRIORS]
+)
 def test_an_estimate_with_its_interval(name, monkeypatch):
     monkeypatch.setattr(scores, "TREES", 30)
     monkeypatch.setattr(interval, "MOST_HALVES", 5)

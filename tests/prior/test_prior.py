@@ -30,7 +30,7 @@ def test_bbe_by_a_naive_loop():
     assert bbe(z_p, z_u) == pytest.approx(min(1, min(bounds)[1]))
 
 
-@pytest.mark.parametrize("share", [0.1, 0.4, 0.7])
+@pytest.mark.parametrize("share", [0.4, *(pytest.param(one, marks=pytest.mark.slow) for one in (0.1, 0.7))])
 def test_the_estimate_is_near_the_truth_where_classes_are_separable(share):
     random = np.random.default_rng(1)
     y = random.random(800) < share

@@ -28,7 +28,7 @@ def waited_for(folder, pattern, process=None, seconds=60):
     return found
 
 
-@pytest.mark.parametrize("how", ["kill", "terminate"])
+@pytest.mark.parametrize("how", ["kill", pytest.param("terminate", marks=pytest.mark.slow)])
 def test_a_command_that_is_killed_takes_its_workers_with_it(how, tmp_path):
     (tmp_path / "tiny.toml").write_text(TINY.replace("epochs = 2", "epochs = 2000"))
     where = ["--results", str(tmp_path / "results"), "--runs", str(tmp_path / "runs"), "--jobs", "2"]
