@@ -146,13 +146,10 @@ class PUEstimator(ClassifierMixin, BaseEstimator):
         if known is not None:
             return known
         with busy(f"{self.name}: estimating the prior", self.progress in ("auto", True)):
-            prior = self._estimated_prior(rows, s)
+            prior = estimate_prior(rows, s)
         if folder:
             folder.keep_prior(prior)
         return prior
-
-    def _estimated_prior(self, rows: Any, s: np.ndarray) -> float:
-        return estimate_prior(rows, s)
 
     # -------------------------------------------------------------- predict
 

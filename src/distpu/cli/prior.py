@@ -39,15 +39,13 @@ def prior(
         distpu prior transactions.csv --label fraud
     """
     from ..answer import positive_value, read_own
-    from ..params import near, need
-    from ..prior import LARGEST, PRIORS, estimate
+    from ..params import need
+    from ..prior import LARGEST, PRIORS, check_name, estimate
     from .fit import check_file
 
     names = list(PRIORS) if estimators == "all" else [name.strip() for name in estimators.split(",")]
     for name in names:
-        if name not in PRIORS:
-            known = ", ".join(PRIORS)
-            raise ValueError(f"prior estimator {name!r} is not known{near(name, PRIORS)} (one of {known})")
+        check_name(name)
     if plot is not None:
         need("matplotlib", "plots", "drawing")
     check_file(file)

@@ -166,8 +166,8 @@ class Wrapper(PUEstimator):
         """
         if self.prior != "auto":
             return float(self.prior)
-        if numbers(X) is not None:
-            return estimate_prior(X, s)
+        if (x := numbers(X)) is not None:
+            return estimate_prior(x, s)
         score = self._held_out_scores(X, s, random)
         return inside_unit(PRIORS["bbe"](score[s == 1], score[s == 0]), s)
 

@@ -52,7 +52,7 @@ LARGEST = (
     "truth may be lower. The interval does not show this."
 )
 
-_recent: OrderedDict[str, Any] = OrderedDict()  # several methods on one data set share one estimate
+_recent: OrderedDict[str, Any] = OrderedDict()  # several methods on one data set share the scores of one forest
 
 
 @dataclass(frozen=True)
@@ -105,12 +105,16 @@ def estimate_prior(X: Any, y: Any, estimator: str = "bbe", pos_label: Any = None
     PU labels, as in `fit`.
     """
     x, s = _read(X, y, estimator, pos_label)
-    share = _once(
-        f"share {estimator} {_digest(x, s)}",
-        lambda: inside_unit(PRIORS[estimator](*_taken_from(x, s, estimator, 0)), s),
-    )
+    share = inside_unit(PRIORS[estimator](*_taken_from(x, s, estimator, 0)), s)
     _warn_of_few(share, int(s.sum()))
     return share
+
+
+def check_name(estimator: str) -> None:
+    """Refuse an estimator that PRIORS does not have."""
+    if estimator not in PRIORS:
+        known = ", ".join(PRIORS)
+        raise ValueError(f"prior estimator {estimator!r} is not known{near(estimator, PRIORS)} (one of {known})")
 
 
 def inside_unit(share: float, s: np.ndarray) -> float:
@@ -121,9 +125,7 @@ def inside_unit(share: float, s: np.ndarray) -> float:
 
 def _read(X: Any, y: Any, estimator: str, pos_label: Any) -> tuple[Any, np.ndarray]:
     """X as numbers and y as PU labels, with at least 2 labelled rows."""
-    if estimator not in PRIORS:
-        known = ", ".join(PRIORS)
-        raise ValueError(f"prior estimator {estimator!r} is not known{near(estimator, PRIORS)} (one of {known})")
+    check_name(estimator)
     x, (s, _) = numbers(X), read_labels(y, pos_label)
     if x is None:
         raise ValueError("the prior is estimated from numbers, but X holds other values; encode X, or give the prior")
@@ -138,12 +140,9 @@ def _taken_from(x: Any, s: np.ndarray, estimator: str, seed: int) -> tuple[np.nd
     """What the estimator takes: scores of labelled and of unlabelled rows, or the rows themselves."""
     if estimator in ON_ROWS:
         return filled_rows(x, s, seed)
-    return _once(f"scores {seed} {_digest(x, s)}", lambda: out_of_fold_scores(x, s, seed))
-
-
-def _once(key: str, make: Callable[[], Any]) -> Any:
+    key = f"{seed} {_digest(x, s)}"
     if key not in _recent:
-        _recent[key] = make()
+        _recent[key] = out_of_fold_scores(x, s, seed)
         while len(_recent) > 64:
             _recent.popitem(last=False)
     return _recent[key]

@@ -16,6 +16,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from .sample import sample
+
 MOST_HALVES = 10  # KM takes a second for one
 
 
@@ -32,8 +34,6 @@ def halved(
     function: Callable[[np.ndarray, np.ndarray], float], p: np.ndarray, u: np.ndarray, times: int, seed: int
 ) -> np.ndarray:
     """The estimate on random halves of the rows; at least 2 rows of each kind."""
-    from .sample import sample
-
     random = np.random.default_rng(seed)
     halves = [(sample(p, max(2, len(p) // 2), k), sample(u, max(2, len(u) // 2), k))
               for k in random.integers(0, 2**31, min(times, MOST_HALVES)).tolist()]  # fmt: skip

@@ -22,13 +22,9 @@ def out_of_fold_scores(x: Any, s: np.ndarray, seed: int = 0) -> tuple[np.ndarray
     """
     from sklearn.ensemble import RandomForestClassifier
 
-    random = np.random.default_rng(seed)
-    positive, unlabelled = np.flatnonzero(s == 1), np.flatnonzero(s == 0)
-    p = random.permutation(positive)[: MAX_ROWS // 2]
-    u = random.permutation(unlabelled)[: MAX_ROWS - len(p)]
-    rows = np.concatenate([p, u])
+    rows = _sampled(s, seed)
     s = s[rows]
-    z, fold = _few_columns(x[rows], s, min(FOLDS, len(p)), seed)
+    z, fold = _few_columns(x[rows], s, min(FOLDS, int(s.sum())), seed)
     score = np.empty(len(s))
     for k in range(fold.max() + 1):
         if not s[fold != k].any():  # all labelled rows are equal, and equal rows share a fold
@@ -37,6 +33,18 @@ def out_of_fold_scores(x: Any, s: np.ndarray, seed: int = 0) -> tuple[np.ndarray
         forest.fit(z[fold != k], s[fold != k])
         score[fold == k] = forest.predict_proba(z[fold == k])[:, 1]
     return score[s == 1], score[s == 0]
+
+
+def _sampled(s: np.ndarray, seed: int) -> np.ndarray:
+    """Return the numbers of at most MAX_ROWS rows in random order, the labelled rows first: half of them at most."""
+    random = np.random.default_rng(seed)
+    p = random.permutation(np.flatnonzero(s == 1))[: MAX_ROWS // 2]
+    return np.concatenate([p, random.permutation(np.flatnonzero(s == 0))[: MAX_ROWS - len(p)]])
+
+
+def _without_blanks(z: np.ndarray) -> np.ndarray:
+    """Return z with each NaN replaced by the median of its column."""
+    return np.where(np.isnan(z), np.nanmedian(z, axis=0), z) if np.isnan(z).any() else z
 
 
 def _few_columns(x: Any, s: np.ndarray, k: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -51,8 +59,7 @@ def _few_columns(x: Any, s: np.ndarray, k: int, seed: int) -> tuple[np.ndarray, 
     z = np.ascontiguousarray(z.reshape(len(z), -1), dtype=np.float32)
     fold = folds(z, s, k, seed)
     if images or z.shape[1] > 10 * MAX_FEATURES:
-        if np.isnan(z).any():
-            z = np.where(np.isnan(z), np.nanmedian(z, axis=0), z)
+        z = _without_blanks(z)
         z = PCA(min(MAX_FEATURES, *z.shape), svd_solver="randomized", random_state=seed).fit_transform(z)
     return z, fold
 
@@ -62,12 +69,7 @@ def filled_rows(x: Any, s: np.ndarray, seed: int = 0) -> tuple[np.ndarray, np.nd
 
     A blank becomes the median of its column, because distances and ranges know no blank.
     """
-    random = np.random.default_rng(seed)
-    p = random.permutation(np.flatnonzero(s == 1))[: MAX_ROWS // 2]
-    u = random.permutation(np.flatnonzero(s == 0))[: MAX_ROWS - len(p)]
-    rows = np.sort(np.concatenate([p, u]))
+    rows = np.sort(_sampled(s, seed))
     z, _ = _few_columns(x[rows], s[rows], 2, seed)
-    z = z[:, ~np.isnan(z).all(0)].astype(np.float64)
-    if np.isnan(z).any():
-        z = np.where(np.isnan(z), np.nanmedian(z, axis=0), z)
+    z = _without_blanks(z[:, ~np.isnan(z).all(0)].astype(np.float64))
     return z[s[rows] == 1], z[s[rows] == 0]
