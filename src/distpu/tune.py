@@ -56,7 +56,7 @@ def compare_methods(
     for name in methods:
         start, z = time.perf_counter(), np.empty(len(s))
         told: dict[str, Any] = {"prior": share, "random_state": random_state}
-        if hasattr(method_class(name), "preset"):
+        if method_class(name).trains_network:
             told["preset"] = preset
         try:
             for i in range(fold.max() + 1):

@@ -659,3 +659,11 @@ def test_parts_of_a_killed_fit_are_not_taken_for_other_data(toy, tmp_path, monke
         small("bagging-pu", prior=0.4).fit(X, s, folder=tmp_path / "run")
     with pytest.raises(ValueError, match="was made with other data: .*; name another folder"):
         small("bagging-pu", prior=0.4).fit(X + 1, s, folder=tmp_path / "run")
+
+
+@every_wrapper
+def test_a_classifier_without_a_safe_file_is_refused_before_it_is_fitted(name, toy, tmp_path, monkeypatch):
+    X, s, _ = toy
+    monkeypatch.setattr(Known, "fit", lambda self, X, y: pytest.fail("fitted"))
+    with pytest.raises(ValueError, match="holds .*Known, which has no file that is safe to load"):
+        small(name, Known(), prior=0.4).fit(X, s, folder=tmp_path / "run")

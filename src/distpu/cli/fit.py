@@ -80,7 +80,7 @@ def fit(
         raise ValueError("--prior true is for named data sets, whose labels are known; give a number or 'auto'")
     folder = folder or Path("runs") / f"{Path(data).stem}-{method}-seed{seed}"
     if preset != "auto":
-        if not hasattr(method_class(method), "preset"):
+        if not method_class(method).trains_network:
             raise ValueError(f"{method} has no presets; leave --preset out")
         values = {"preset": preset, **values}
     values = {"prior": read_prior(prior, "auto"), "random_state": seed, **values}

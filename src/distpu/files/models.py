@@ -16,16 +16,13 @@ TRUSTED = ["sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor", "
 MOST_NESTED = 200  # levels of lists, dicts and objects; a pipeline in a pipeline takes about five each
 
 
-def can_hold(model: Any) -> bool:
-    """Whether a model can be written and read back."""
-    try:
-        return not _strange(_skops().dumps(model))
-    except Exception:  # skops refuses strange objects in several ways
-        return False
-
-
 def save(path: Path, state: dict[str, Any], owner: str) -> None:
     """Write the objects of a fitted method; refuse those that `load` would not read back."""
+    atomic.write(path, content_of(state, owner))
+
+
+def content_of(state: Any, owner: str) -> bytes:
+    """The bytes of a file; ValueError, naming what the owner holds, where `load` would not read them back."""
     try:
         content = _skops().dumps(state, compression=zipfile.ZIP_DEFLATED, compresslevel=1)
         strange = _strange(content)
@@ -38,7 +35,7 @@ def save(path: Path, state: dict[str, Any], owner: str) -> None:
             f"{owner} holds {', '.join(strange)}, which has no file that is safe to load; fit without a folder and "
             "keep the model with joblib.dump, whose files can run code when they are loaded"
         )
-    atomic.write(path, content)
+    return content
 
 
 def load(path: Path) -> dict[str, Any]:

@@ -61,6 +61,8 @@ class Wrapper(PUEstimator):
     # ----------------------------------------------------------- fit, predict
 
     def _train(self, rows: Any, s: np.ndarray, sets: dict[str, Any], folder: RunFolder | None, seed: int) -> None:
+        if folder:  # a classifier that has no safe file is refused before it takes hours to fit
+            models.content_of(self.estimator, type(self).__name__)
         self._folder, self._number = folder, 0
         with Bar(self.progress in ("auto", True)) as self._bar:
             self._learn(rows, s, np.random.RandomState(self.random_state if type(self.random_state) is int else seed))
@@ -129,7 +131,7 @@ class Wrapper(PUEstimator):
         start = time.monotonic()
         with few_threads(len(rows)):
             model.fit(take(X, rows), s)
-        if self._folder and time.monotonic() - start > KEPT_FROM and models.can_hold(model):
+        if self._folder and time.monotonic() - start > KEPT_FROM:
             self._folder.keep_part(self._number, model, type(self).__name__)
         self._bar.update(self.name, self._number, of)
         return model

@@ -15,7 +15,7 @@ from ..datasets.draw import draw_pu, folds
 from ..estimator import versions
 from ..files.run_folder import RunFolder
 from ..methods import method_class
-from ..methods._network import NetworkMethod, auto_preset
+from ..methods._network import auto_preset
 from ..params import near, paper_value
 from ..prior import estimate_prior
 from ..train.data import fits
@@ -128,7 +128,7 @@ def make(method: str, settings: dict[str, Any], reading: str | None = None) -> A
 
 
 def trains_network(method: str) -> bool:
-    return issubclass(method_class(method), NetworkMethod)
+    return method_class(method).trains_network
 
 
 def simulate(
@@ -170,11 +170,11 @@ def simulate(
         classifier._observe = watch
     start, before = time.perf_counter(), run.seconds()
     # The ceiling learns from the truth. A finished folder is restored; one of another run says what differs.
-    classifier.fit(_rows_for(method, x), y if classifier.supervised else s, folder=folder)
+    classifier.fit(x, y if classifier.supervised else s, folder=folder)
     if known := run.result():
         return Result.from_json(known)
     seconds = before + time.perf_counter() - start - watch.seconds
-    score = classifier.predict_proba(_rows_for(method, x))[:, 1]
+    score = classifier.predict_proba(x)[:, 1]
     kept, oracle = _tested(classifier, method, data)
     result = Result(
         method=method,
@@ -328,7 +328,7 @@ def _tested(classifier: Any, method: str, data: Dataset) -> tuple[Kept, Kept | N
     logged = classifier.history_[-1] if trains_network(method) else {}
     if "pu_accuracy" in logged:
         return _best_epoch(classifier.history_, "pu_accuracy", "pu"), None
-    z = classifier.decision_function(_rows_for(method, data.x_test))
+    z = classifier.decision_function(data.x_test)
     oracle = _best_epoch(classifier.history_, "test_accuracy", "oracle") if "test_accuracy" in logged else None
     return Kept(keep=getattr(classifier, "keeps", "last"), metrics=metrics.evaluate(data.y_test, z)), oracle
 
@@ -346,7 +346,3 @@ def _device_name(classifier: Any) -> str:
 
     device = next(classifier.model_.parameters()).device
     return torch.cuda.get_device_name(device) if device.type == "cuda" else str(device)
-
-
-def _rows_for(method: str, x: np.ndarray) -> np.ndarray:
-    return x if trains_network(method) else x.reshape(len(x), -1)
