@@ -530,21 +530,26 @@ def test_a_classifier_that_has_no_safe_file_is_refused_by_name(name, toy, tmp_pa
         fitted.save(tmp_path / "model")
 
 
-@every_wrapper
-def test_a_killed_fit_goes_on_to_the_same_bits(name, toy, tmp_path, monkeypatch):
-    X, s, _ = toy
-    whole = small(name, prior=0.4).fit(X, s)
-    monkeypatch.setattr(_wrapper, "KEPT_FROM", -1.0)  # keep every model, however quick
-    calls = []
-    inside, fit = DecisionTreeClassifier, DecisionTreeClassifier.fit
+def die_at_the_third_fit(monkeypatch):
+    """Break off the third fit of a tree, once. Returns the list of fits."""
+    fit, calls = DecisionTreeClassifier.fit, []
 
-    def dies_at_the_third(self, *args, **kwargs):
+    def dies(self, *args, **kwargs):
         calls.append(1)
         if len(calls) == 3:
             raise KeyboardInterrupt
         return fit(self, *args, **kwargs)
 
-    monkeypatch.setattr(inside, "fit", dies_at_the_third)
+    monkeypatch.setattr(DecisionTreeClassifier, "fit", dies)
+    return calls
+
+
+@every_wrapper
+def test_a_killed_fit_goes_on_to_the_same_bits(name, toy, tmp_path, monkeypatch):
+    X, s, _ = toy
+    whole = small(name, prior=0.4).fit(X, s)
+    monkeypatch.setattr(_wrapper, "KEPT_FROM", -1.0)  # keep every model, however quick
+    calls = die_at_the_third_fit(monkeypatch)
     with pytest.raises(KeyboardInterrupt):
         small(name, prior=0.4).fit(X, s, folder=tmp_path / "run")
     assert len(list((tmp_path / "run").glob("part-*.skops"))) == 2
@@ -646,15 +651,7 @@ def test_two_step_with_few_labelled_rows_finds_more_than_a_handful():
 def test_parts_of_a_killed_fit_are_not_taken_for_other_data(toy, tmp_path, monkeypatch):
     X, s, _ = toy
     monkeypatch.setattr(_wrapper, "KEPT_FROM", -1.0)
-    fit, calls = DecisionTreeClassifier.fit, []
-
-    def dies(self, *args, **kwargs):
-        calls.append(1)
-        if len(calls) == 3:
-            raise KeyboardInterrupt
-        return fit(self, *args, **kwargs)
-
-    monkeypatch.setattr(DecisionTreeClassifier, "fit", dies)
+    die_at_the_third_fit(monkeypatch)
     with pytest.raises(KeyboardInterrupt):
         small("bagging-pu", prior=0.4).fit(X, s, folder=tmp_path / "run")
     with pytest.raises(ValueError, match="was made with other data: .*; name another folder"):

@@ -34,6 +34,7 @@ from ..datasets.draw import SCENARIOS
 from ..params import param
 from ..prior import inside_unit
 from ..prior.bbe import bbe
+from ..prior.elkan_noto import elkan_noto
 from ._wrapper import TINY, Wrapper, log_odds
 
 
@@ -64,8 +65,8 @@ class ElkanNoto(Wrapper):
         self.calibration_ = IsotonicRegression(out_of_bounds="clip").fit(score, s) if self.calibrate else None
         self.center_, self.spread_ = float(score.mean()), float(score.std()) or 1.0
         n_p, n_u = int((s == 1).sum()), int((s == 0).sum())
-        c = expit(self._z(score))[s == 1].mean()
-        own = n_p * (1 - c) / (c * n_u)  # too large where the classes overlap; there BBE may be lower
+        g = expit(self._z(score))
+        own = elkan_noto(g[s == 1], g[s == 0], calibrate=False)  # too large where classes overlap; BBE may be lower
         least = min(own, bbe(score[s == 1], score[s == 0]))
         self.prior_ = inside_unit(least, s) if self.prior == "auto" else float(self.prior)
         self.c_ = n_p / (n_p + self.prior_ * n_u)

@@ -21,8 +21,7 @@ def elkan_noto(z_p: np.ndarray, z_u: np.ndarray, calibrate: bool = True, balance
     c = float(np.mean(z_p))
     if c <= 0:
         return 1.0
-    odds = (1 - c) / c
-    return float(np.clip(odds if balanced else odds * len(z_p) / len(z_u), 0, 1))
+    return float(np.clip((1 - c) / c if balanced else len(z_p) * (1 - c) / (c * len(z_u)), 0, 1))
 
 
 def ratio(z_p: np.ndarray, z_u: np.ndarray) -> float:
