@@ -15,25 +15,25 @@ __version__ = "0.1.0"
 # name -> module, imported when first asked for, so that `import distpu` and `distpu --help` stay instant
 _HOME = {
     "METHODS": "methods",
-    "APU": "methods",
-    "CVIR": "methods",
-    "LBE": "methods",
-    "NNPU": "methods",
-    "PN": "methods",
-    "PULDA": "methods",
-    "PUSB": "methods",
-    "UPU": "methods",
-    "VPU": "methods",
-    "DistPU": "methods",
-    "ImbPU": "methods",
-    "Naive": "methods",
-    "PUbN": "methods",
-    "RankPruning": "methods",
-    "SelfPU": "methods",
-    "TEDn": "methods",
-    "BaggingPU": "methods",
-    "ElkanNoto": "methods",
-    "TwoStep": "methods",
+    "APU": "methods.apu",
+    "CVIR": "methods.cvir",
+    "LBE": "methods.lbe",
+    "NNPU": "methods.nnpu",
+    "PN": "methods.pn",
+    "PULDA": "methods.pulda",
+    "PUSB": "methods.pusb",
+    "UPU": "methods.upu",
+    "VPU": "methods.vpu",
+    "DistPU": "methods.dist_pu",
+    "ImbPU": "methods.imb_pu",
+    "Naive": "methods.naive",
+    "PUbN": "methods.pubn",
+    "RankPruning": "methods.rank_pruning",
+    "SelfPU": "methods.self_pu",
+    "TEDn": "methods.tedn",
+    "BaggingPU": "methods.bagging_pu",
+    "ElkanNoto": "methods.elkan_noto",
+    "TwoStep": "methods.two_step",
     "PUEstimator": "estimator",
     "load": "saved",
     "Answer": "answer",
@@ -82,28 +82,26 @@ if TYPE_CHECKING:
     from .answer import Answer, fit_file
     from .datasets.draw import draw_pu, unlabelled_prior
     from .estimator import PUEstimator
-    from .methods import (
-        APU,
-        CVIR,
-        LBE,
-        METHODS,
-        NNPU,
-        PN,
-        PULDA,
-        PUSB,
-        UPU,
-        VPU,
-        BaggingPU,
-        DistPU,
-        ElkanNoto,
-        ImbPU,
-        Naive,
-        PUbN,
-        RankPruning,
-        SelfPU,
-        TEDn,
-        TwoStep,
-    )
+    from .methods import METHODS
+    from .methods.apu import APU
+    from .methods.bagging_pu import BaggingPU
+    from .methods.cvir import CVIR
+    from .methods.dist_pu import DistPU
+    from .methods.elkan_noto import ElkanNoto
+    from .methods.imb_pu import ImbPU
+    from .methods.lbe import LBE
+    from .methods.naive import Naive
+    from .methods.nnpu import NNPU
+    from .methods.pn import PN
+    from .methods.pubn import PUbN
+    from .methods.pulda import PULDA
+    from .methods.pusb import PUSB
+    from .methods.rank_pruning import RankPruning
+    from .methods.self_pu import SelfPU
+    from .methods.tedn import TEDn
+    from .methods.two_step import TwoStep
+    from .methods.upu import UPU
+    from .methods.vpu import VPU
     from .prior import estimate_prior
     from .saved import load
     from .tune import PUStratifiedKFold, compare_methods, make_pu_scorer

@@ -1,51 +1,66 @@
 """The methods, by name. A new one is a file here, a test, and a line in this dict."""
 
+from collections.abc import Iterator, MutableMapping
 from dataclasses import fields
+from importlib import import_module
 from typing import Any
 
 from ..estimator import PUEstimator
 from ..params import near
-from .apu import APU
-from .bagging_pu import BaggingPU
-from .cvir import CVIR
-from .dist_pu import DistPU
-from .elkan_noto import ElkanNoto
-from .imb_pu import ImbPU
-from .lbe import LBE
-from .naive import Naive
-from .nnpu import NNPU
-from .pn import PN
-from .pubn import PUbN
-from .pulda import PULDA
-from .pusb import PUSB
-from .rank_pruning import RankPruning
-from .self_pu import SelfPU
-from .tedn import TEDn
-from .two_step import TwoStep
-from .upu import UPU
-from .vpu import VPU
 
-METHODS: dict[str, type[PUEstimator]] = {
-    "dist-pu": DistPU,
-    "nnpu": NNPU,
-    "upu": UPU,
-    "naive": Naive,
-    "imb-pu": ImbPU,
-    "pn": PN,
-    "pusb": PUSB,
-    "rank-pruning": RankPruning,
-    "pubn": PUbN,
-    "apu": APU,
-    "vpu": VPU,
-    "cvir": CVIR,
-    "tedn": TEDn,
-    "lbe": LBE,
-    "pulda": PULDA,
-    "self-pu": SelfPU,
-    "elkan-noto": ElkanNoto,
-    "bagging-pu": BaggingPU,
-    "two-step": TwoStep,
-}
+
+class Methods(MutableMapping[str, type[PUEstimator]]):
+    """A dict of classes. An entry is a class, or the place of one: a place is imported when it is first asked for.
+
+    PyTorch takes two seconds to import, and methods on tables do without it.
+    """
+
+    def __init__(self, places: dict[str, str]) -> None:
+        self._entries: dict[str, str | type[PUEstimator]] = dict(places)
+
+    def __getitem__(self, name: str) -> type[PUEstimator]:
+        entry = self._entries[name]
+        if isinstance(entry, str):
+            module, cls = entry.split(".")
+            entry = self._entries[name] = getattr(import_module(f".{module}", __name__), cls)
+        return entry
+
+    def __setitem__(self, name: str, cls: type[PUEstimator]) -> None:
+        self._entries[name] = cls
+
+    def __delitem__(self, name: str) -> None:
+        del self._entries[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+
+METHODS = Methods(
+    {
+        "dist-pu": "dist_pu.DistPU",
+        "nnpu": "nnpu.NNPU",
+        "upu": "upu.UPU",
+        "naive": "naive.Naive",
+        "imb-pu": "imb_pu.ImbPU",
+        "pn": "pn.PN",
+        "pusb": "pusb.PUSB",
+        "rank-pruning": "rank_pruning.RankPruning",
+        "pubn": "pubn.PUbN",
+        "apu": "apu.APU",
+        "vpu": "vpu.VPU",
+        "cvir": "cvir.CVIR",
+        "tedn": "tedn.TEDn",
+        "lbe": "lbe.LBE",
+        "pulda": "pulda.PULDA",
+        "self-pu": "self_pu.SelfPU",
+        "elkan-noto": "elkan_noto.ElkanNoto",
+        "bagging-pu": "bagging_pu.BaggingPU",
+        "two-step": "two_step.TwoStep",
+    }
+)
 
 
 def method_class(name: str) -> type[PUEstimator]:
