@@ -34,6 +34,7 @@ _HOME = {
     "BaggingPU": "methods.bagging_pu",
     "ElkanNoto": "methods.elkan_noto",
     "TwoStep": "methods.two_step",
+    "BlendPU": "methods.blend_pu",
     "PUEstimator": "estimator",
     "load": "saved",
     "Answer": "answer",
@@ -58,6 +59,7 @@ __all__ = [
     "VPU",
     "Answer",
     "BaggingPU",
+    "BlendPU",
     "DistPU",
     "ElkanNoto",
     "ImbPU",
@@ -85,6 +87,7 @@ if TYPE_CHECKING:
     from .methods import METHODS
     from .methods.apu import APU
     from .methods.bagging_pu import BaggingPU
+    from .methods.blend_pu import BlendPU
     from .methods.cvir import CVIR
     from .methods.dist_pu import DistPU
     from .methods.elkan_noto import ElkanNoto

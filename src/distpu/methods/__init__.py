@@ -59,6 +59,7 @@ METHODS = Methods(
         "elkan-noto": "elkan_noto.ElkanNoto",
         "bagging-pu": "bagging_pu.BaggingPU",
         "two-step": "two_step.TwoStep",
+        "blend-pu": "blend_pu.BlendPU",
     }
 )
 

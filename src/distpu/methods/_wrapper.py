@@ -92,11 +92,7 @@ class Wrapper(PUEstimator):
             raise ValueError(f"{path} holds {self.name}, which trains no network; leave network= out")
 
     def _fingerprint(self, rows: Any) -> int:
-        parts = (rows.data, rows.indices, rows.indptr) if issparse(rows) else (row_hashes(rows),)
-        crc = 0
-        for part in parts:
-            crc = zlib.crc32(np.ascontiguousarray(part).tobytes(), crc)
-        return crc
+        return fingerprint(rows)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -218,6 +214,11 @@ def few_threads(rows: int) -> Any:
     return _pools().limit(limits=1, user_api="openmp") if rows < FEW else nullcontext()
 
 
+def one_thread() -> Any:
+    """Limit OpenMP and BLAS to one thread: on small matrices, their threads spin and gain nothing."""
+    return _pools().limit(limits=1)
+
+
 def scores(model: Any, X: Any) -> np.ndarray:
     """Return a fitted classifier's scores of class 1: probabilities if it has them, else decision values."""
     with few_threads(X.shape[0] if hasattr(X, "shape") else len(X)):
@@ -264,3 +265,11 @@ def row_hashes(X: Any) -> np.ndarray:
     if hasattr(X, "hash_rows"):  # polars
         return X.hash_rows().to_numpy()
     return pd.util.hash_pandas_object(pd.DataFrame(X), index=False, categorize=False).to_numpy()
+
+
+def fingerprint(X: Any) -> int:
+    """Return a checksum of all rows."""
+    crc = 0
+    for part in (X.data, X.indices, X.indptr) if issparse(X) else (row_hashes(X),):
+        crc = zlib.crc32(np.ascontiguousarray(part).tobytes(), crc)
+    return crc

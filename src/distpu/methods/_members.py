@@ -1,0 +1,138 @@
+"""The scorers that a blend is made of. Each learns labelled against unlabelled rows, both with the same total weight.
+
+A member is a class with `fit(x, s, random)`, `scores(x)` (log-odds) and `state`, which holds plain values and
+scikit-learn objects only, so that a folder can store it without pickle.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from scipy.special import logit
+
+MOST = 8_000  # rows of one fit. More rows cost time and gain little: the labelled ones are few
+EDGE = 1e-4  # probabilities are kept this far from 0 and 1
+
+
+def drawn(s: np.ndarray, most: int, ratio: float, random: np.random.RandomState) -> np.ndarray:
+    """Return row numbers: the labelled ones and `ratio` times as many unlabelled ones, at most `most` rows in all."""
+    p, u = np.flatnonzero(s == 1), np.flatnonzero(s == 0)
+    p = random.permutation(p)[: most // 2]
+    u = random.permutation(u)[: int(min(most - len(p), max(2, ratio * len(p))))]
+    return np.concatenate([p, u])
+
+
+class Forest:
+    """A random forest, or extremely randomised trees, whose classes are balanced in every bootstrap sample."""
+
+    def __init__(self, trees: int, extra: bool = False, parts: int = 3) -> None:
+        self.extra, self.trees, self.parts = extra, trees, parts
+
+    def fit(self, x: Any, s: np.ndarray, random: np.random.RandomState) -> Forest:
+        from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+
+        kind = ExtraTreesClassifier if self.extra else RandomForestClassifier
+        parts = 1 if len(s) <= MOST else self.parts  # so that more than MOST rows are seen in all
+        self.state = []
+        for _ in range(parts):
+            rows = np.arange(len(s)) if parts == 1 else drawn(s, MOST, np.inf, random)
+            forest = kind(
+                self.trees // parts,
+                min_samples_leaf=5,
+                class_weight="balanced_subsample",
+                bootstrap=True,
+                random_state=random.randint(2**31 - 1),
+            )
+            self.state.append(forest.fit(x[rows], s[rows]))
+        return self
+
+    def scores(self, x: Any) -> np.ndarray:
+        p = np.mean([forest.predict_proba(x)[:, 1] for forest in self.state], axis=0)
+        return logit(np.clip(p, EDGE, 1 - EDGE))
+
+
+class Boosted:
+    """PU bagging of boosted trees (LightGBM): each booster sees the labelled rows and three times as many others."""
+
+    def __init__(self, bags: int, rounds: int = 40, columns: int = 500) -> None:
+        self.bags, self.rounds, self.columns = bags, rounds, columns
+
+    def fit(self, x: Any, s: np.ndarray, random: np.random.RandomState) -> Boosted:
+        import lightgbm
+
+        self.state, self._boosters = [], []
+        for _ in range(self.bags):
+            rows = np.sort(drawn(s, MOST, 3, random))
+            settings = dict(
+                objective="binary",
+                learning_rate=0.1,
+                num_leaves=8,
+                min_child_samples=5,
+                feature_fraction=min(0.6, self.columns / x.shape[1]),
+                bagging_fraction=0.8,
+                bagging_freq=1,
+                seed=random.randint(2**31 - 1),
+                num_threads=1,
+                deterministic=True,
+                force_row_wise=True,
+                verbosity=-1,
+            )
+            booster = lightgbm.train(settings, lightgbm.Dataset(x[rows], s[rows]), self.rounds)
+            self.state.append(booster.model_to_string())
+            self._boosters.append(booster)
+        return self
+
+    def scores(self, x: Any) -> np.ndarray:
+        import lightgbm
+
+        if not hasattr(self, "_boosters"):
+            self._boosters = [lightgbm.Booster(model_str=text) for text in self.state]
+        return np.mean([booster.predict(x, raw_score=True, num_threads=1) for booster in self._boosters], axis=0)
+
+
+class Kernel:
+    """A logistic regression on random features of a Gaussian kernel: smooth where trees make steps.
+
+    A sparse table gets a linear one, because a kernel would make the table dense.
+    """
+
+    def __init__(self, features: int = 300) -> None:
+        self.features = features
+
+    def fit(self, x: Any, s: np.ndarray, random: np.random.RandomState) -> Kernel:
+        from sklearn.kernel_approximation import Nystroem
+        from sklearn.linear_model import LogisticRegression
+        from sklearn.pipeline import make_pipeline
+        from sklearn.preprocessing import MaxAbsScaler, QuantileTransformer, StandardScaler
+
+        rows = np.arange(len(s)) if len(s) <= MOST else drawn(s, MOST, np.inf, random)
+        seed, last = random.randint(2**31 - 1), LogisticRegression(C=1.0, class_weight="balanced", max_iter=300)
+        if issparse(x):
+            medians, model = None, make_pipeline(MaxAbsScaler(), last)
+        else:
+            medians = _medians(x[rows])
+            model = make_pipeline(
+                QuantileTransformer(n_quantiles=min(200, len(rows)), output_distribution="normal", random_state=seed),
+                StandardScaler(),
+                Nystroem(n_components=min(self.features, len(rows)), random_state=seed),
+                last,
+            )
+        self.state = [medians, model]
+        model.fit(self._filled(x[rows]), s[rows])
+        return self
+
+    def scores(self, x: Any) -> np.ndarray:
+        return self.state[1].decision_function(self._filled(x))
+
+    def _filled(self, x: Any) -> Any:
+        return x if issparse(x) else np.where(np.isnan(x), self.state[0], x)
+
+
+def _medians(x: np.ndarray) -> np.ndarray:
+    """Return the median of each column, and 0 for a column of blanks."""
+    blank = np.isnan(x).all(0)
+    medians = np.zeros(x.shape[1], dtype=x.dtype)
+    medians[~blank] = np.nanmedian(x[:, ~blank], axis=0)
+    return medians

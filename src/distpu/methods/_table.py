@@ -1,0 +1,116 @@
+"""TableMethod: the base of methods on tables. One model per fold scores the rows that it was not fitted on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.utils.validation import validate_data
+
+from ..datasets.draw import folds
+from ..estimator import PUEstimator
+from ..files.run_folder import RunFolder
+from ..inputs import numbers
+from ..params import param
+from ..prior import inside_unit
+from ..prior.binormal import binormal
+from ..progress import Bar
+from ..threshold import cut_at
+from ._wrapper import fingerprint, one_thread, row_keys
+
+ROWS = 50_000  # of one call of a model; the scores of a million rows need little memory then
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class TableMethod(PUEstimator):
+    """A method on tables of numbers, dense (NaN for blanks) or sparse. Images are flattened. `fit` also sets:
+
+    oof_scores_  the raw score of each row by a model that was not fitted on it
+    """
+
+    kept: ClassVar[tuple[str, ...]] = ()  # models and arrays that `_learn` sets and a folder stores
+
+    folds: int = param(5, "number of folds; each model is fitted without one of them", least=2)
+
+    def _learn(self, x: Any, s: np.ndarray, random: np.random.RandomState) -> None:
+        """Fit the models and call `_settle` with the out-of-fold scores. This is the method."""
+        raise NotImplementedError
+
+    def _score(self, x: Any) -> np.ndarray:
+        """Return the raw scores of rows, as checked: log-odds, or any scale on which the order counts."""
+        raise NotImplementedError
+
+    # ----------------------------------------------------------- fit, predict
+
+    def _train(self, rows: Any, s: np.ndarray, sets: dict[str, Any], folder: RunFolder | None, seed: int) -> None:
+        with Bar(self.progress in ("auto", True)) as self._bar, one_thread():
+            self._learn(rows, s, np.random.RandomState(seed))
+        del self._bar
+        if folder:
+            self._finish(folder)
+
+    def _raw_scores(self, rows: Any) -> np.ndarray:
+        with one_thread():
+            parts = [self._score(rows[start : start + ROWS]) for start in range(0, rows.shape[0], ROWS)]
+        return np.concatenate(parts) if parts else np.empty(0)
+
+    # ------------------------------------------------------ what methods call
+
+    def _folds(self, x: Any, s: np.ndarray, random: np.random.RandomState) -> np.ndarray:
+        """Return the fold of each row. Equal rows share a fold. Few different labelled rows give fewer folds."""
+        key = row_keys(x)
+        different, others = len(np.unique(key[s == 1])), len(np.unique(key[s == 0]))
+        if min(different, others) < 2:
+            which = "labelled positives" if different < 2 else "unlabelled rows"
+            raise ValueError(
+                f"{type(self).__name__} needs at least 2 different {which}; X has {min(different, others)}"
+            )
+        return folds(key[:, None], s, min(self.folds, different, others), random.randint(2**31 - 1))
+
+    def _settle(self, z: np.ndarray, s: np.ndarray) -> None:
+        """Set what follows from the out-of-fold scores: the prior, unless it is given, and the cut."""
+        z_p, z_u = z[s == 1], z[s == 0]
+        self.oof_scores_ = z
+        self.prior_ = inside_unit(binormal(z_p, z_u), s) if self.prior == "auto" else float(self.prior)
+        self.threshold_ = cut_at(z_u, self.prior_)
+
+    # -------------------------------------------------------- save and load
+
+    def _write_model(self, folder: RunFolder) -> None:
+        folder.keep_models({name: getattr(self, name) for name in self.kept}, type(self).__name__)
+
+    def _read_model(self, folder: RunFolder) -> None:
+        for name, value in folder.models(self.kept).items():
+            setattr(self, name, value)
+
+    def _with_network(self, network: Any, path: Any) -> None:
+        if network is not None:
+            raise ValueError(f"{path} holds {self.name}, which trains no network; leave network= out")
+
+    def _fingerprint(self, rows: Any) -> int:
+        return fingerprint(rows)
+
+    # ---------------------------------------------------------------- checks
+
+    def _check_rows(self, X: Any, reset: bool) -> Any:
+        """Return X as float32 numbers. `reset` stores its width and column names; else they are compared."""
+        x = numbers(X)
+        if x is None:
+            validate_data(self, X, reset=reset, dtype=np.float32, ensure_all_finite="allow-nan", allow_nd=True)
+            raise ValueError(f"{type(self).__name__} takes numbers; encode the other columns, or leave them out")
+        if x.ndim > 2:
+            x = x.reshape(len(x), -1)
+        if not issparse(x):
+            x = x.astype(np.float32, copy=False)
+        validate_data(self, x if x is not X and not hasattr(X, "columns") else X, reset=reset, skip_check_array=True)
+        if x.shape[0] < (2 if reset else 1) or not x.shape[1]:
+            validate_data(self, X, reset=reset, ensure_min_samples=2 if reset else 1)  # raises scikit-learn's message
+        return x
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        return tags
