@@ -41,7 +41,9 @@ _HOME = {
     "fit_file": "answer",
     "draw_pu": "datasets.draw",
     "unlabelled_prior": "datasets.draw",
+    "PriorEstimator": "prior",
     "estimate_prior": "prior",
+    "prior_with_interval": "prior",
     "PUStratifiedKFold": "tune",
     "compare_methods": "tune",
     "make_pu_scorer": "tune",
@@ -67,6 +69,7 @@ __all__ = [
     "PUEstimator",
     "PUStratifiedKFold",
     "PUbN",
+    "PriorEstimator",
     "RankPruning",
     "SelfPU",
     "TEDn",
@@ -77,6 +80,7 @@ __all__ = [
     "fit_file",
     "load",
     "make_pu_scorer",
+    "prior_with_interval",
     "unlabelled_prior",
 ]
 
@@ -105,7 +109,7 @@ if TYPE_CHECKING:
     from .methods.two_step import TwoStep
     from .methods.upu import UPU
     from .methods.vpu import VPU
-    from .prior import estimate_prior
+    from .prior import PriorEstimator, estimate_prior, prior_with_interval
     from .saved import load
     from .tune import PUStratifiedKFold, compare_methods, make_pu_scorer
 

@@ -16,6 +16,7 @@ from .files.run_folder import RunFolder
 from .inputs import read_labels
 from .methods import make
 from .params import near
+from .prior import is_number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,7 +32,7 @@ class Answer:
     labelled: int
     unlabelled: int
     prior: float  # share of positives among the unlabelled rows; NaN for a method that uses none
-    estimated: bool  # whether the prior was estimated
+    estimated: bool  # whether the prior was estimated; model.prior_estimate_ has the estimator's name and interval
     predicted: int  # unlabelled rows that the model calls positive
     seconds: float  # of training, with the time before a kill
     finished_before: bool  # whether the folder was restored instead of trained
@@ -49,7 +50,7 @@ def fit_file(
     *,
     positive: Any = None,
     method: str = "dist-pu",
-    prior: float | str = "auto",
+    prior: Any = "auto",
     folder: str | Path | None = None,
     random_state: int = 0,
     **settings: Any,
@@ -79,7 +80,7 @@ def fit_file(
     start, earlier = time.perf_counter(), run.seconds() if run else 0.0
     model.fit(X, y, folder=place)
     seconds = earlier + time.perf_counter() - start
-    answer = _answer(model, X, y, label, prior == "auto", seconds, before, place)
+    answer = _answer(model, X, y, label, not is_number(prior), seconds, before, place)
     if run is not None:
         table = answer.ranked
         content = scores_csv(table["row"].to_numpy(), table["probability"].to_numpy(), table["positive"].to_numpy())

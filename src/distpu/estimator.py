@@ -22,7 +22,7 @@ from .files.fitted import Fitted
 from .files.run_folder import Json, RunFolder
 from .inputs import read_labels
 from .params import check_parameters, param
-from .prior import estimate_prior
+from .prior import Estimate, check_prior, estimated, is_number
 from .progress import busy
 
 Self = TypeVar("Self", bound="PUEstimator")
@@ -35,9 +35,11 @@ class PUEstimator(ClassifierMixin, BaseEstimator):
     `fit(X, y)` takes rows and PU labels: 1 for labelled positives, 0 (or -1, False, missing) for unlabelled rows.
     `fit` sets:
 
-    prior_      share of positives among the unlabelled rows, given or estimated
-    threshold_  where the method cuts its raw scores
-    classes_    [the unlabelled value, the positive value], as in y
+    prior_           share of positives among the unlabelled rows, given or estimated
+    prior_interval_  (low, high) of the estimate; None where the prior was given or is the method's own
+    prior_estimate_  the estimate with its estimator's name; None where there is no interval
+    threshold_       where the method cuts its raw scores
+    classes_         [the unlabelled value, the positive value], as in y
     """
 
     name: ClassVar[str]  # the name in METHODS and on the command line
@@ -49,7 +51,8 @@ class PUEstimator(ClassifierMixin, BaseEstimator):
     trains_network: ClassVar[bool] = False
     also_fitted: ClassVar[tuple[str, ...]] = ()  # numbers besides threshold_ that `_learn` sets and a folder stores
 
-    prior: float | str = param("auto", "share of positives among the unlabelled rows; 'auto' estimates it (BBE)")
+    prior: Any = param("auto", "share of positives among the unlabelled rows: a number, 'auto', the name of an "
+                       "estimator such as 'dedpul', or an object with fit and prior_")  # fmt: skip
     pos_label: Any = param(None, "the label value of the labelled positives, if it is not 1")
     random_state: Any = param(None, "seed; the same seed gives the same bits on the same machine")
     progress: str | bool = param("auto", "progress bar: 'auto' shows one on a terminal", one_of=("auto", True, False))
@@ -137,19 +140,27 @@ class PUEstimator(ClassifierMixin, BaseEstimator):
         return self.needs_prior
 
     def _find_prior(self, rows: Any, s: np.ndarray, folder: RunFolder | None) -> float:
-        """Return the prior as a number: given, estimated, or NaN if the method uses none."""
-        if self.prior != "auto":
+        """Return the prior as a number: given or estimated. NaN: nothing was told, and the method finds its own."""
+        self._take_estimate(None)
+        if is_number(self.prior):
             return float(self.prior)
-        if not self._uses_prior():
+        if self.prior == "auto" and not self._uses_prior():
             return float("nan")
         known = folder.prior() if folder else None  # a resumed run must not spend the time of the estimate twice
-        if known is not None:
-            return known
-        with busy(f"{self.name}: estimating the prior", self.progress in ("auto", True)):
-            prior = estimate_prior(rows, s)
-        if folder:
-            folder.keep_prior(prior)
-        return prior
+        found = None if known is None else Estimate.from_json(known)
+        if found is None:
+            with busy(f"{self.name}: estimating the prior", self.progress in ("auto", True)):
+                found = self._estimated(rows, s)
+            if folder:
+                folder.keep_prior(found.to_json())
+        self._take_estimate(found)
+        return found.prior
+
+    def _estimated(self, rows: Any, s: np.ndarray) -> Estimate:
+        return estimated(self.prior, rows, s)
+
+    def _take_estimate(self, found: Estimate | None) -> None:
+        self.prior_estimate_, self.prior_interval_ = found, None if found is None else found.interval
 
     # -------------------------------------------------------------- predict
 
@@ -207,6 +218,7 @@ class PUEstimator(ClassifierMixin, BaseEstimator):
             n_features_in=getattr(self, "n_features_in_", None),
             also={name: getattr(self, name) for name in self.also_fitted},
             feature_names_in=None if names is None else [str(n) for n in names],
+            estimate=None if self.prior_estimate_ is None else self.prior_estimate_.to_json(),
             **self._kind(),
         )
 
@@ -214,6 +226,7 @@ class PUEstimator(ClassifierMixin, BaseEstimator):
         """Read the fitted state from a finished run folder."""
         fitted = folder.fitted(self.also_fitted, self.trains_network)
         self.prior_ = float("nan") if fitted.prior is None else fitted.prior
+        self._take_estimate(None if fitted.estimate is None else Estimate.from_json(fitted.estimate))
         self.threshold_, self.classes_ = fitted.threshold, np.array(fitted.classes)
         if fitted.n_features_in is not None:
             self.n_features_in_ = fitted.n_features_in
@@ -229,6 +242,7 @@ class PUEstimator(ClassifierMixin, BaseEstimator):
 
     def _check_parameters(self) -> None:
         check_parameters(self)
+        check_prior(self.prior)
 
     def _check_data(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
         if y is None:

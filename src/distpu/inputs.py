@@ -159,7 +159,7 @@ def numbers(X: Any) -> Any:
     if issparse(X):
         x = X.tocsr().astype(np.float32)
         x.sort_indices()
-        return x if np.isfinite(x.data).all() else None
+        return None if np.isinf(x.data).any() else x
     if hasattr(X, "detach"):  # torch
         X = X.detach().cpu().numpy()
     if isinstance(X, np.ndarray) and X.dtype == np.uint8:  # images would take four times the memory as floats

@@ -69,15 +69,9 @@ def need(module: str, extra: str, what: str) -> Any:
 
 
 def check_parameters(estimator: Any) -> None:
-    """Check each field of an estimator by its rules, and the prior, which every estimator has."""
+    """Check each field of an estimator by its rules."""
     for f in fields(estimator):
         _check_parameter(f, getattr(estimator, f.name))
-    share = estimator.prior
-    number = isinstance(share, (int, float, np.number)) and not isinstance(share, bool)
-    if not number and not (isinstance(share, str) and share == "auto"):
-        raise ValueError(f"prior={share!r} must be a number strictly between 0 and 1, or 'auto'")
-    if number and not 0 < share < 1:
-        raise ValueError(f"prior={share} must lie strictly between 0 and 1 (or be 'auto')")
 
 
 def _check_parameter(f: Field, value: Any) -> None:

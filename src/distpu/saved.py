@@ -13,6 +13,7 @@ from .files.atomic import REMEDY
 from .files.run_folder import RunFolder
 from .methods import METHODS
 from .params import check_parameters
+from .prior import check_prior
 
 
 def load(folder: str | Path, network: Callable[..., Any] | None = None, device: str = "auto") -> PUEstimator:
@@ -39,10 +40,17 @@ def load(folder: str | Path, network: Callable[..., Any] | None = None, device: 
     params = {k: v for k, v in config["params"].items() if k in known}
     if "device" in known:
         params["device"] = device
+    by_object = isinstance(params.get("prior"), str) and params["prior"].endswith(")")
+    if by_object:  # the config has the name of the object that estimated the prior; the number found stands for it
+        params["prior"] = "auto"
     method = cls(**params)
     method._with_network(network, path)
     try:
         check_parameters(method)
+        check_prior(method.prior)
     except ValueError as error:
         raise ValueError(f"{path} holds a wrong parameter: {error}; {REMEDY}") from None
-    return method._restore(run_folder)
+    method._restore(run_folder)
+    if by_object:
+        method.prior = method.prior_
+    return method

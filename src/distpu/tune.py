@@ -18,7 +18,7 @@ from .inputs import read_labels
 from .methods import make, method_class
 from .methods._wrapper import row_keys
 from .params import near
-from .prior import estimate_prior
+from .prior import share_of
 
 FOLDS = 3
 
@@ -40,7 +40,7 @@ def compare_methods(
     y: Any,
     methods: Iterable[str],
     *,
-    prior: float | str = "auto",
+    prior: Any = "auto",
     preset: str = "auto",
     pos_label: Any = None,
     random_state: int = 0,
@@ -51,7 +51,7 @@ def compare_methods(
     All methods get the same prior. It is given, or estimated once.
     """
     s, _ = read_labels(y, pos_label)
-    share = estimate_prior(X, s) if prior == "auto" else float(prior)
+    share = share_of(prior, X, s)
     fold = folds(row_keys(X)[:, None], s, min(k, int(s.sum())), random_state)
     for name in methods:
         start, z = time.perf_counter(), np.empty(len(s))

@@ -32,6 +32,6 @@ def test_a_picture(here):
 def test_mistakes(here):
     told = ("prior", "table.csv", "--label", "fraud")
     assert "'dedpull' is not known; did you mean 'dedpul'" in refused(*told, "--estimators", "dedpull")
-    assert "level=2.0 must lie strictly between 0 and 1" in refused(*told, "--level", "2")
+    assert "level=2.0 must be above 0 and below 1" in refused(*told, "--level", "2")
     assert "needs a label column; add --label COLUMN" in refused("prior", "table.csv")
     assert "'tabel' is neither a file nor a data set" in refused("prior", "tabel")

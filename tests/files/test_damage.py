@@ -57,13 +57,23 @@ def test_the_checksum_is_of_the_values_not_of_the_layout(folder):
 def test_a_damaged_prior_is_estimated_again(tmp_path):
     run = RunFolder(tmp_path)
     assert run.prior() is None
-    run.keep_prior(0.25)
-    assert run.prior() == 0.25
+    found = {"prior": 0.25, "interval": [0.2, 0.3], "label_frequency": 0.4, "name": "bbe"}
+    run.keep_prior(found)
+    assert run.prior() == found
+    for key, value in (
+        ("interval", [0.2]),
+        ("interval", 3),
+        ("interval", ["a", 1]),
+        ("label_frequency", 2),
+        ("name", 1),
+    ):
+        run.keep_prior({**found, key: value})
+        assert run.prior() is None
     for text in ("", "[]", '{"prior": "0.3"}', '{"prior": null}', '{"prior": NaN}', '{"prior": 1.5}', '{"prior": {}}'):
         (tmp_path / "prior.json").write_text(text)
         assert run.prior() is None
-    (tmp_path / "prior.json").write_text('{"prior": 0.25}')  # as version 0.1 wrote it
-    assert run.prior() == 0.25
+    (tmp_path / "prior.json").write_text('{"prior": 0.25}')  # as version 0.1 wrote it, without an interval
+    assert run.prior() is None
 
 
 def test_keys_that_are_no_strings_keep_the_checksum_valid(tmp_path):

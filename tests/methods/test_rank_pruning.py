@@ -14,6 +14,7 @@ from distpu.methods.rank_pruning import (
     prior_noise_rate,
     refit_risk,
 )
+from distpu.prior import Estimate
 from distpu.train import scoring
 from distpu.train.run import Run
 from fixture import close, finite_difference, gradient, logits, paper
@@ -181,11 +182,12 @@ def test_pruning_by_the_prior(monkeypatch, toy):
 def test_the_prior_is_estimated_only_where_it_prunes(monkeypatch, toy):
     X, labels, _ = toy
     asked = []
-    monkeypatch.setattr("distpu.estimator.estimate_prior", lambda x, s: asked.append(1) or 0.25)
+    found = Estimate(0.25, (0.2, 0.3), 0.5, "bbe")
+    monkeypatch.setattr("distpu.estimator.estimated", lambda prior, x, s: asked.append(1) or found)
     small("rank-pruning").fit(X, labels)
     assert not asked
     fitted, seen, _ = spied(monkeypatch, X, labels, prune_by="prior")
-    assert len(asked) == 1 and fitted.prior_ == 0.25
+    assert len(asked) == 1 and fitted.prior_ == 0.25 and fitted.prior_interval_ == (0.2, 0.3)
     close(seen["share"], 0.25)
 
 

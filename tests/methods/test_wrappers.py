@@ -39,7 +39,7 @@ every_wrapper = pytest.mark.parametrize("name", WRAPPERS)
 def small_forest(monkeypatch):
     """The prior's forest with few trees, and its memory of estimates kept apart from other tests'."""
     monkeypatch.setattr(scores, "TREES", 20)
-    monkeypatch.setattr(prior, "_recent", OrderedDict())
+    monkeypatch.setattr(prior.estimator, "_recent", OrderedDict())
 
 
 def tree():
@@ -573,7 +573,7 @@ def test_says_what_it_is(name):
     "wrapper, message",
     [
         (ElkanNoto(prior=1.3), "prior=1.3 must lie strictly between 0 and 1"),
-        (ElkanNoto(prior="bbe"), "prior='bbe' must be a number strictly between 0 and 1, or 'auto'"),
+        (ElkanNoto(prior="bb"), "prior='bb' must be .*, or the name of an estimator; did you mean 'bbe'"),
         (ElkanNoto(folds=1), "folds=1 must be at least 2"),
         (ElkanNoto(scenario="single_set"), "did you mean 'single-set'"),
         (BaggingPU(n_estimators=0), "n_estimators=0 must be at least 1"),

@@ -125,7 +125,7 @@ def test_mistakes_are_said(toy):
     X, s, _ = toy
     with pytest.raises(ValueError, match="'dedpull' is not known; did you mean 'dedpul'"):
         estimate(X, s, "dedpull")
-    with pytest.raises(ValueError, match="level=1.5 must lie strictly between 0 and 1"):
+    with pytest.raises(ValueError, match="level=1.5 must be above 0 and below 1"):
         estimate(X, s, level=1.5)
     with pytest.raises(ValueError, match="bootstrap=-1 must be at least 0"):
         estimate(X, s, bootstrap=-1)

@@ -6,8 +6,7 @@ import polars as pl
 import pytest
 from scipy.sparse import csc_matrix, csr_matrix
 
-from distpu import prior
-from distpu.prior import estimate_prior, scores
+from distpu.prior import estimate_prior, estimator, scores
 from distpu.prior.bbe import bbe
 from distpu.prior.scores import out_of_fold_scores
 
@@ -60,9 +59,9 @@ def test_images_are_reduced_and_large_data_is_sampled(monkeypatch):
 
 def test_one_data_set_is_estimated_once(monkeypatch):
     calls = []
-    monkeypatch.setattr(prior, "_recent", prior.OrderedDict())
+    monkeypatch.setattr(estimator, "_recent", estimator.OrderedDict())
     monkeypatch.setattr(
-        prior, "out_of_fold_scores", lambda x, s, seed: (calls.append(1), (x[s == 1, 0], x[s == 0, 0]))[1]
+        estimator, "out_of_fold_scores", lambda x, s, seed: (calls.append(1), (x[s == 1, 0], x[s == 0, 0]))[1]
     )
     x, s = np.random.default_rng(0).normal(size=(50, 2)).astype(np.float32), np.repeat([1, 0], [10, 40])
     assert estimate_prior(x, s) == estimate_prior(x.copy(), s)

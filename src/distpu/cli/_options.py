@@ -22,8 +22,8 @@ Prior = Annotated[
     str | None,
     typer.Option(
         metavar="P",
-        help="Share of positives among the unlabelled rows: a number, 'auto' (estimate it; default for files) or "
-        "'true' (named data sets only; their default).",
+        help="Share of positives among the unlabelled rows: a number, 'auto' (estimate it; default for files), an "
+        "estimator's name (distpu prior lists them) or 'true' (named data sets only; their default).",
     ),
 ]
 Jobs = Annotated[
@@ -44,14 +44,22 @@ Preset = Annotated[
 
 
 def read_prior(text: str | None, default: str) -> str | float:
+    """Return the number, 'auto', 'true' or the name of an estimator that --prior says."""
+    from ..params import near
+    from ..prior import PRIORS
+
     if text is None:
         return default
-    if text in ("auto", "true"):
+    words = ("auto", "true", *PRIORS)
+    if text in words:
         return text
     try:
         return float(text)
     except ValueError:
-        raise ValueError(f"--prior {text} must be a number strictly between 0 and 1, 'auto' or 'true'") from None
+        raise ValueError(
+            f"--prior {text} must be a number strictly between 0 and 1, 'auto', 'true' or the name of an estimator"
+            f"{near(text, words)} (one of {', '.join(PRIORS)})"
+        ) from None
 
 
 def read_settings(pairs: list[str] | None) -> dict[str, Any]:

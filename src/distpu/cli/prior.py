@@ -40,12 +40,12 @@ def prior(
     """
     from ..answer import positive_value, read_own
     from ..params import need
-    from ..prior import LARGEST, PRIORS, check_name, estimate
+    from ..prior import LARGEST, PRIORS, estimate, named
     from .fit import check_file
 
     names = list(PRIORS) if estimators == "all" else [name.strip() for name in estimators.split(",")]
     for name in names:
-        check_name(name)
+        named(name)
     if plot is not None:
         need("matplotlib", "plots", "drawing")
     check_file(file)
@@ -57,7 +57,7 @@ def prior(
         start = time.perf_counter()
         found.append(estimate(X, y, name, level, bootstrap, seed, pos_label))
         one, seconds = found[-1], time.perf_counter() - start
-        low, high = one.interval
+        low, high = one.interval or (one.prior, one.prior)
         rows.append((name, f"{one.prior:.3f}", f"{low:.3f} to {high:.3f}", f"{seconds:.1f}", one.note))
         print(f"{number}/{len(names)} {name}: {one.prior:.3f}", file=sys.stderr)
     print_table(["estimator", "share", f"{100 * level:g} % interval", "seconds", ""], rows, right=range(1, 4))
@@ -87,7 +87,7 @@ def _draw(found: list[Estimate], level: float, path: Path) -> None:
     FigureCanvasAgg(figure)
     axis = figure.subplots()
     for place, one in enumerate(found):
-        axis.plot(one.interval, [place, place], color="#2166ac", linewidth=2)
+        axis.plot(one.interval or (one.prior, one.prior), [place, place], color="#2166ac", linewidth=2)
         axis.plot([one.prior], [place], "o", color="#b2182b")
     axis.set_yticks(range(len(found)), [one.name for one in found])
     axis.invert_yaxis()

@@ -25,6 +25,7 @@ class Fitted:
     n_features_in: int | None  # the second axis of the rows that were passed to fit; None where they have none
     also: dict[str, Any]  # what the method itself learnt beside the weights
     feature_names_in: list[str] | None
+    estimate: dict[str, Any] | None = None  # of the prior; None where it was given, and in files of version 0.1
     # of a network; None for other methods
     shape: tuple[int, ...] | None = None  # of one row; images have their channels first
     layout: str | None = None  # of the rows that were passed to fit
@@ -115,6 +116,16 @@ def _also(value: Any) -> bool:
     )
 
 
+def is_estimate(value: Any) -> bool:
+    """Whether this is an estimate of the prior with all that prior.Estimate needs."""
+    if not isinstance(value, dict) or not {"prior", "interval", "label_frequency", "name"} <= value.keys():
+        return False
+    ends = [0, 1] if value["interval"] is None else value["interval"]
+    if not isinstance(ends, list) or len(ends) != 2 or not _text(value["name"]):
+        return False
+    return all(_number(v) and 0 <= v <= 1 for v in (value["prior"], value["label_frequency"], *ends))
+
+
 def _names(value: Any) -> bool:
     return value is None or (isinstance(value, list) and all(map(_text, value)))
 
@@ -129,6 +140,7 @@ RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "n_features_in": (lambda v: v is None or _whole(v), f"a whole number from 1 to {LARGEST_ROW}, or null"),
     "also": (_also, "names with a finite number or a list of such numbers each"),
     "feature_names_in": (_names, "a list of strings, or null"),
+    "estimate": (is_estimate, "the prior's estimate with its interval, or null"),
     "preset": (_text, "a string, or null"),
     "settings": (settings, "names with a string, a number, true, false or null each, or null"),
 }

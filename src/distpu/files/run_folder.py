@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import atomic
-from .fitted import Fitted, settings
+from .fitted import Fitted, is_estimate, settings
 from .lock import LOCK, lock, unwritable
 
 if TYPE_CHECKING:
@@ -166,16 +166,16 @@ class RunFolder:
     def append_to_log(self, row: Json) -> None:
         atomic.append(self.path / self.LOG, log_lines([row]).encode())
 
-    def prior(self) -> float | None:
+    def prior(self) -> Json | None:
         """The estimate that is kept; None where there is none, or where it is damaged and is made again."""
         try:
-            prior = atomic.read_signed(self.path / self.PRIOR, "prior")[0]["prior"]
+            found = atomic.read_signed(self.path / self.PRIOR, "prior")[0]
         except (ValueError, FileNotFoundError):
             return None
-        return prior if isinstance(prior, float) and 0 < prior < 1 else None
+        return found if is_estimate(found) and 0 < found["prior"] < 1 else None
 
-    def keep_prior(self, prior: float) -> None:
-        atomic.write_signed(self.path / self.PRIOR, {"prior": prior})
+    def keep_prior(self, found: Json) -> None:
+        atomic.write_signed(self.path / self.PRIOR, found)
 
     def seconds(self) -> float:
         """Seconds of training up to the newest checkpoint: a resumed run reports the time of all its parts."""

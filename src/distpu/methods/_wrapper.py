@@ -25,7 +25,7 @@ from ..files import models
 from ..files.run_folder import RunFolder
 from ..inputs import numbers
 from ..params import param
-from ..prior import PRIORS, estimate_prior, inside_unit
+from ..prior import Estimate, estimated, estimated_from_scores
 from ..prior.scores import FOLDS
 from ..progress import Bar
 
@@ -158,16 +158,16 @@ class Wrapper(PUEstimator):
         return fitted, score
 
     def _prior_from(self, X: Any, s: np.ndarray, random: np.random.RandomState) -> float:
-        """Return the prior: given, or estimated by BBE.
+        """Return the prior: given or estimated. NaN: nothing was told, and the method finds its own."""
+        self._random = random
+        return self._find_prior(X, s, None)  # not from the folder: a resumed run must draw the same random numbers
 
-        BBE uses the scores of a random forest, or this method's own scores if X does not hold numbers.
-        """
-        if self.prior != "auto":
-            return float(self.prior)
-        if (x := numbers(X)) is not None:
-            return estimate_prior(x, s)
-        score = self._held_out_scores(X, s, random)
-        return inside_unit(PRIORS["bbe"](score[s == 1], score[s == 0]), s)
+    def _estimated(self, rows: Any, s: np.ndarray) -> Estimate:
+        """The estimator takes the rows, or this method's own held-out scores if the rows are no numbers."""
+        if (x := numbers(rows)) is not None:
+            return estimated(self.prior, x, s)
+        score = self._held_out_scores(rows, s, self._random)
+        return estimated_from_scores(self.prior, score[s == 1], score[s == 0])
 
     def _held_out_scores(self, X: Any, s: np.ndarray, random: np.random.RandomState) -> np.ndarray:
         """Return each row's score by models that were not fitted on it."""

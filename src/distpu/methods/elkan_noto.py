@@ -61,6 +61,7 @@ class ElkanNoto(Wrapper):
         return HistGradientBoostingClassifier()
 
     def _learn(self, X: Any, s: np.ndarray, random: np.random.RandomState) -> None:
+        told = self._prior_from(X, s, random)
         self.estimators_, score = self._cross_fitted(X, s, self.folds, random)
         self.calibration_ = IsotonicRegression(out_of_bounds="clip").fit(score, s) if self.calibrate else None
         self.center_, self.spread_ = float(score.mean()), float(score.std()) or 1.0
@@ -68,7 +69,7 @@ class ElkanNoto(Wrapper):
         g = expit(self._z(score))
         own = elkan_noto(g[s == 1], g[s == 0], calibrate=False)  # too large where classes overlap; BBE may be lower
         least = min(own, bbe(score[s == 1], score[s == 0]))
-        self.prior_ = inside_unit(least, s) if self.prior == "auto" else float(self.prior)
+        self.prior_ = inside_unit(least, s) if np.isnan(told) else told
         self.c_ = n_p / (n_p + self.prior_ * n_u)
         share = self.c_ / 2 if self.scenario == "single-set" else self.c_ / (2 - self.c_)  # g where P(y=1 | x) = 1/2
         self.threshold_ = float(logit(share))

@@ -19,6 +19,7 @@ steps on a tenth of the rows. docs/methods/lbe.md has the reasons and the measur
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -110,6 +111,6 @@ class LBE(NetworkMethod):
             if (epoch.number + 1) % self.m_epochs == 0:
                 em.expect(model, data)
         em.expect(model, data)
-        if self.prior == "auto":
+        if math.isnan(data.prior):  # none was told
             self.prior_ = float(mean_where(em.q, data.s == 0))
         return model["h"]

@@ -122,7 +122,7 @@ class RankPruning(NetworkMethod):
         else:
             rates = torch.stack([confident_noise_rate(q[fold == k], s[fold == k]) for k in fold.unique()])
             rho = min(float(rates.nanmean()), 1 - n_p / n)  # p_y <= 1
-            self.prior_ = hidden_share(rho, n_p / n)
+            self.prior_ = min(1.0, hidden_share(rho, n_p / n))  # a rounding error above 1 would be refused by load
         left = kept(q, s, hidden_share(rho, n_p / n), self.least_left)
         weight = n_p / (1 - rho)
         share = weight / (weight + int(left.sum()) - n_p)

@@ -19,6 +19,7 @@ The other differences are those of `cvir`.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -77,7 +78,7 @@ class TEDn(CVIR):
 
         for epoch in run.epochs("warm-up", model, objective, self._warm_up(data.s[~held])):
             objective.path[epoch.number] = self._estimate(logits(model, data.x), data.s, held)
-        start = objective.path[self.warm_up_epochs - 1].item() if self.prior == "auto" else data.prior
+        start = objective.path[self.warm_up_epochs - 1].item() if math.isnan(data.prior) else data.prior
         objective.set_aside(logits(model, data.x), data.s, start, self.weights)
 
         for epoch in run.epochs("tedn", model, objective, self._paired(data.s[~held])):

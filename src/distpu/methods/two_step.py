@@ -58,6 +58,7 @@ class TwoStep(Wrapper):
 
     def _learn(self, X: Any, s: np.ndarray, random: np.random.RandomState) -> None:
         P, U = np.flatnonzero(s == 1), np.flatnonzero(s == 0)
+        told = self._prior_from(X, s, random)
         N, most = self._reliable_negatives(X, s, random)
         model = self._fit_against(X, P, N, random)
         if self.confident is not None:
@@ -70,11 +71,9 @@ class TwoStep(Wrapper):
         self.reliable_negatives_ = np.sort(N)
         z = log_odds(scores(model, take(X, U)), [model])
         own = float(np.mean(z >= 0))  # step 2 calls too many where classes overlap, too few where few rows are labelled
-        share = float(np.clip(own, most / 3, most)) if self.prior == "auto" else float(self.prior)
-        self.threshold_ = 0.0 if self.prior == "auto" and share == own else cut_at(z, share)
-        self.prior_ = (
-            inside_unit(float(np.mean(z >= self.threshold_)), s) if self.prior == "auto" else float(self.prior)
-        )
+        share = float(np.clip(own, most / 3, most)) if np.isnan(told) else told
+        self.threshold_ = 0.0 if share == own and np.isnan(told) else cut_at(z, share)
+        self.prior_ = inside_unit(float(np.mean(z >= self.threshold_)), s) if np.isnan(told) else told
 
     def _reliable_negatives(self, X: Any, s: np.ndarray, random: np.random.RandomState) -> tuple[np.ndarray, float]:
         """Step 1: return the row numbers of N, and BBE's prior. To a model, a spy is an unlabelled row."""

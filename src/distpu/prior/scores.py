@@ -9,6 +9,7 @@ import numpy as np
 from ..datasets.draw import folds
 
 FOLDS, TREES, MAX_ROWS, MAX_FEATURES = 5, 200, 20_000, 50
+DENSE = 50_000_000  # values; a wide sparse table with more is not made dense
 
 
 def out_of_fold_scores(x: Any, s: np.ndarray, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -51,12 +52,13 @@ def _few_columns(x: Any, s: np.ndarray, k: int, seed: int) -> tuple[np.ndarray, 
     """Return the rows as a table that a forest can take, and the fold of each row."""
     from sklearn.decomposition import PCA, TruncatedSVD
 
-    if hasattr(x, "indptr") and x.shape[1] > 10 * MAX_FEATURES:  # too wide to be made dense
+    if hasattr(x, "indptr") and x.shape[1] > 10 * MAX_FEATURES and x.shape[0] * x.shape[1] > DENSE:
+        x.data = np.where(np.isnan(x.data), 0, x.data)  # the median of a column that is mostly 0
         z = TruncatedSVD(min(MAX_FEATURES, x.shape[1] - 1), random_state=seed).fit_transform(x).astype(np.float32)
         return z, folds(z, s, k, seed)
     z = x.toarray() if hasattr(x, "indptr") else x
     images = z.ndim > 2
-    z = np.ascontiguousarray(z.reshape(len(z), -1), dtype=np.float32)
+    z = np.ascontiguousarray(z.reshape(len(z), -1), dtype=np.float32) + np.float32(0)  # -0.0 and 0.0 are equal rows
     fold = folds(z, s, k, seed)
     if images or z.shape[1] > 10 * MAX_FEATURES:
         z = _without_blanks(z)

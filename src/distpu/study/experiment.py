@@ -19,6 +19,7 @@ from typing import Any
 from .. import datasets
 from ..metrics import METRICS
 from ..params import near
+from ..prior import check_prior
 from . import places
 from .ledger import Line
 from .runs import SAID_ELSEWHERE, make, resolved, trains_network
@@ -246,8 +247,11 @@ def _check_cells(cells: list[Cell]) -> None:
         for name in cell.settings.keys() & elsewhere.keys():
             raise ValueError(f"{what} has {name} among its settings; that is for {elsewhere[name]} to say")
         prior = cell.prior
-        if prior not in ("true", "auto") and (not _is_number(prior) or not 0 < float(prior) < 1):
-            raise ValueError(f"{what} has prior = {prior!r}; it must be 'true', 'auto' or lie between 0 and 1")
+        if prior != "true":
+            try:
+                check_prior(prior)
+            except ValueError as error:
+                raise ValueError(f"{what}: {error}; 'true' gives the real share") from None
         for metric, value in cell.published.items():
             if metric not in METRICS:
                 known = ", ".join(METRICS)

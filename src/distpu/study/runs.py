@@ -17,7 +17,7 @@ from ..files.run_folder import RunFolder
 from ..methods import method_class
 from ..methods._network import auto_preset
 from ..params import near, paper_value
-from ..prior import estimate_prior
+from ..prior import estimate_prior, is_number
 from ..train.data import fits
 from ..train.device import as_tensor
 from ..train.scoring import logits
@@ -162,7 +162,7 @@ def simulate(
     if held_out:
         out = held_out_rows(data, index, s, which, seed)[0]
         held, x, y, s = (x[out], s[out]), x[~out], y[~out], s[~out]
-    judged_by = None if share == "auto" else float(share)
+    judged_by = float(share) if is_number(share) else None
     if held_out and share == "auto" and not classifier._uses_prior():  # PU accuracy needs a prior all the same
         judged_by = estimate_prior(x.reshape(len(x), -1), s)
     watch = EveryEpoch((data.x_test, data.y_test), held, judged_by)
