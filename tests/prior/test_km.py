@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from distpu.prior.km import curve, found, km1, km2, nearest_mean, project, share_of
+from distpu.prior.km import curve, found, km1, km2, nearest_mean, project, share_of, unbiased_gap
 from distpu.prior.sample import squared_distances
 
 
@@ -44,3 +44,25 @@ def test_the_distance_is_zero_at_the_unlabelled_rows_and_grows():
     assert d(1.5) < d(3.0) < d(6.0) <= 6 * gap
     assert km1(p, u) == pytest.approx(0.5, abs=0.1)
     assert km2(p, u) == pytest.approx(0.5, abs=0.1)
+
+
+def test_the_gap_has_no_bias():
+    """Two samples of one population are not apart on the mean. The gap with k(x, x) in it says 2 / n."""
+    random = np.random.default_rng(0)
+    found, biased = [], []
+    for _ in range(40):
+        x = random.normal(size=(40, 3))
+        kernel = np.exp(-squared_distances(x, x) / (2 * 0.3**2))
+        found.append(unbiased_gap(kernel, 20))
+        biased.append(kernel[:20, :20].mean() + kernel[20:, 20:].mean() - 2 * kernel[:20, 20:].mean())
+    assert abs(np.mean(found)) < 0.01 < 0.09 < np.mean(biased)
+
+
+def test_a_narrow_kernel_does_not_win_by_its_bias():
+    """In 16 columns every row is alone under a narrow kernel; KM1 returned 0.013 then, whatever the truth."""
+    random = np.random.default_rng(0)
+    y = np.repeat([True, False], [120, 180])
+    p, u = random.normal(size=(250, 16)), random.normal(size=(300, 16))
+    p[:, :4] += 2
+    u[y, :4] += 2
+    assert 0.25 < km1(p, u) < 0.75  # 0.4 is true

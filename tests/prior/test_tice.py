@@ -1,6 +1,8 @@
 import numpy as np
 import pytest
 
+from distpu.prior import estimate_prior
+from distpu.prior.scores import filled_rows
 from distpu.prior.tice import best_first, largest_bound, lower_bound, share_of, tice
 
 
@@ -27,3 +29,16 @@ def test_the_label_frequency_of_a_pure_region():
     p = random.normal(3, 1, (300, 2))
     u = np.concatenate([random.normal(3, 1, (300, 2)), random.normal(-3, 1, (900, 2))])
     assert tice(p, u) == pytest.approx(0.25, abs=0.08)
+
+
+def test_wild_values_do_not_set_the_scale():
+    """Four wild values put all other rows into one quarter of the range, and TIcE returned 1."""
+    random = np.random.default_rng(0)
+    y = np.repeat([True, True, False], [200, 200, 600])
+    x, s = random.normal(size=(1000, 2)) + 5 * y[:, None], np.repeat([1, 0], [200, 800])
+    x[[3, 400, 700, 900]] = 1e6
+    assert estimate_prior(x, s, "tice") == pytest.approx(0.25, abs=0.1)
+    p, u = filled_rows(x.astype(np.float32), s)
+    assert max(p.max(), u.max()) < 10 and (len(p), len(u)) == (200, 800)
+    rare = np.concatenate([x, (np.arange(1000) < 4)[:, None]], axis=1)
+    assert filled_rows(rare.astype(np.float32), s)[0][:, 2].sum() == 4  # a rare 1 among zeros stays
