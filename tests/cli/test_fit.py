@@ -10,6 +10,7 @@ import pytest
 from distpu import METHODS, DistPU, datasets
 from distpu.inputs import read_labels
 from distpu.metrics import METRICS
+from distpu.prior import AUTO, PRIORS
 from distpu.study import runs as bench
 from terminal import distpu, done, refused
 
@@ -27,7 +28,8 @@ def test_from_a_table_to_scores_of_new_rows(here, toy, no_training):
     assert "30 labelled positives, 270 unlabelled rows; dist-pu, trained in" in first
     folder = here / "runs/table-dist-pu-seed0"
     share = json.loads((folder / "model.json").read_text())["prior"]
-    assert f"hidden among the unlabelled rows: {share:.1%} (estimated), about {270 * share:.0f} rows" in first
+    told = f"among the unlabelled rows: {share:.1%} (estimated by {AUTO}), about {270 * share:.0f} rows; 90 % interval:"
+    assert told in " ".join(first.split())
     ranked = rows_of((folder / "ranked.csv").read_text())
     assert sorted(int(r["row"]) for r in ranked) == np.flatnonzero(s == 0).tolist()
     p = [float(r["probability"]) for r in ranked]
@@ -58,6 +60,12 @@ def test_from_a_table_to_scores_of_new_rows(here, toy, no_training):
 def test_a_given_prior_and_a_method_without_one(here):
     common = ("fit", "table.csv", "--label", "fraud", "--set", "epochs=2")
     assert "40.0% (given), about 108 rows" in done(*common, "--method", "nnpu", "--prior", "0.4")
+    told = " ".join(done(*common, "--method", "nnpu", "--prior", "dedpul", "--folder", "by-name").split())
+    assert "(estimated by dedpul), about" in told and "90 % interval:" in told and "two sides need 0.9" in told
+    own = done("fit", "table.csv", "--label", "fraud", "--method", "elkan-noto")
+    assert "(the method's own estimate), about" in " ".join(own.split())
+    message = refused(*common, "--method", "nnpu", "--prior", "dedpull")
+    assert "did you mean 'dedpul'?" in message and all(name in message for name in PRIORS)
     naive = done(*common, "--method", "naive")
     assert "hidden" not in naive and "predicted positive" in naive
 

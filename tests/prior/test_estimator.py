@@ -5,6 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy.sparse import csc_matrix, csr_matrix
+from scipy.special import expit
 from sklearn.base import clone
 
 import distpu
@@ -120,6 +121,15 @@ def test_a_sparse_table_too_large_to_be_made_dense(monkeypatch):
     X[3, 5] = np.nan
     z_p, z_u = scores.out_of_fold_scores(csr_matrix(X.astype(np.float32)), s)
     assert (len(z_p), len(z_u)) == (40, 160) and z_p.mean() > z_u.mean()
+
+
+@pytest.mark.parametrize("name", ["bbe", "dedpul", "elkan-noto", "scott"])
+def test_scores_may_be_log_odds(name):
+    random = np.random.default_rng(1)
+    z_p, z_u = random.normal(2, 1, 100), np.concatenate([random.normal(2, 1, 120), random.normal(-2, 1, 180)])
+    found = PriorEstimator(name, bootstrap=0).fit_scores(z_p, z_u).prior_
+    assert found == PriorEstimator(name, bootstrap=0).fit_scores(expit(z_p), expit(z_u)).prior_
+    assert found == pytest.approx(0.4, abs=0.25 if name == "scott" else 0.06)
 
 
 def test_fit_scores_by_hand():

@@ -128,8 +128,7 @@ def _print_answer(answer: Answer, method: str) -> None:
     how = "finished before, not trained again" if answer.finished_before else f"trained in {answer.seconds:.1f} s"
     print(f"{answer.labelled} labelled positives, {unlabelled} unlabelled rows; {method}, {how}")
     if math.isfinite(answer.prior):
-        known = f"{answer.prior:.1%} ({'estimated' if answer.estimated else 'given'})"
-        print(f"positives hidden among the unlabelled rows: {known}, about {answer.hidden:.0f} rows")
+        fill(f"positives hidden among the unlabelled rows: {_known_prior(answer)}")
     print(f"predicted positive: {answer.predicted} of {unlabelled} unlabelled rows\n")
     top = answer.ranked.head(10)
     rows = [(str(row), f"{p:.3f}") for row, p in zip(top["row"], top["probability"], strict=True)]
@@ -141,6 +140,21 @@ def _print_answer(answer: Answer, method: str) -> None:
     )
     say_settings(answer.model)
     print(f"score new rows:  distpu predict {folder} FILE")
+
+
+def _known_prior(answer: Answer) -> str:
+    """The share and the number of hidden positives, where the share is from, and its interval."""
+    rows, found = answer.unlabelled, answer.model.prior_estimate_
+    own = "the method's own estimate" if answer.estimated else "given"
+    how = own if found is None else f"estimated by {found.name}"
+    share = f"{answer.prior:.1%} ({how}), about {answer.hidden:.0f} rows"
+    if found is None or found.interval is None or found.level is None:
+        return share
+    low, high = found.interval
+    span = f"{low:.1%} to {high:.1%}, {low * rows:.0f} to {high * rows:.0f} rows"
+    if found.two_sided is False:
+        span = f"at most {high:.1%}, {high * rows:.0f} rows"
+    return f"{share}; {100 * found.level:g} % interval: {span}. {found.reading}".rstrip()
 
 
 def check_file(path: str) -> None:

@@ -66,7 +66,8 @@ def prior(
         "share: of positives among the unlabelled rows. The seconds of the first estimate on scores include the forest "
         "that makes them."
     )
-    fill(LARGEST)
+    reading = next((one.reading for one in found if one.reading), LARGEST)
+    fill(reading.replace("The interval has", "The intervals have").replace("The share is an", "Each share is an"))
     if plot is not None:
         _draw(found, level, plot)
         print(f"picture: {plot}")

@@ -34,7 +34,7 @@ __all__ = [
 
 LARGEST = (
     "Where the classes overlap, every PU estimator reports the largest share that is consistent with the data, and the "
-    "truth may be lower. The interval does not show this."
+    "truth may be lower."
 )
 
 
@@ -51,7 +51,7 @@ def prior_with_interval(
 
     X, y        as in `estimate_prior`
     estimator   a name in PRIORS, or 'auto'
-    level       of the interval: 0.9 means that 5 % of the resampled estimates lie below it and 5 % above
+    level       of the interval: with 0.9 each end is passed in 5 % of the cases
     bootstrap   how often the estimate is made again; estimators on rows take at most 10 random halves instead
     """
     told = {"level": level, "bootstrap": bootstrap, "random_state": random_state, "pos_label": pos_label}

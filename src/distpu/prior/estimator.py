@@ -9,6 +9,7 @@ from dataclasses import KW_ONLY, asdict, dataclass
 from typing import Any, TypeVar
 
 import numpy as np
+from scipy.special import expit
 from sklearn.base import BaseEstimator
 
 from ..inputs import numbers, read_labels
@@ -16,8 +17,10 @@ from ..params import check_parameters, param
 from .interval import MOST_HALVES, bootstrapped, halved, percentile
 from .known import MOST, ON_ROWS, ON_SCORES, PRIORS, named
 from .scores import filled_rows, out_of_fold_scores
+from .separable import APART, least_share, separability
 
 Self = TypeVar("Self", bound="PriorEstimator")
+Pair = tuple[np.ndarray, np.ndarray]  # of labelled and of unlabelled rows
 
 # Below so many labelled rows an estimate is too rough to go without a warning: six draws of breast-cancer (true prior
 # 0.30) gave 0.24 to 0.66 with 10 labelled rows, and 0.31 to 0.38 with 20.
@@ -36,6 +39,24 @@ class Estimate:
     name: str
     note: str = ""  # what the estimate did not look at; empty where it looked at everything
     level: float | None = None  # of the interval
+    separability: float | None = None  # of the scores, from 0.5 to 1 (separable.py); None where no scores were made
+    two_sided: bool | None = None  # False: the interval's upper end is a bound, and the truth may be below its low end
+
+    @property
+    def reading(self) -> str:
+        """Whether the interval has two sides, and why, in a sentence or two."""
+        if self.two_sided is None or self.separability is None:
+            return ""
+        shown = f"separability {self.separability:.2f}; two sides need {APART}"
+        if self.two_sided:
+            return f"The interval has two sides: the scores tell positives from negatives ({shown})."
+        why = f"the scores do not tell positives from negatives well enough ({shown})"
+        if self.separability > APART:
+            why = f"fewer than {FEW} rows are labelled"
+        return (
+            f"The share is an upper bound: {why}. Every PU estimator then reports the largest share that is consistent "
+            "with the data, and the truth may be lower."
+        )
 
     def to_json(self) -> dict[str, Any]:
         return {**asdict(self), "interval": None if self.interval is None else list(self.interval)}
@@ -57,15 +78,16 @@ class PriorEstimator(BaseEstimator):
     label_frequency_  share of all positives that are labelled
     name_             the estimator taken; 'auto' is replaced by a name
     note_             what the estimate did not look at; empty where it looked at everything
-    estimate_         all of these in one object
+    two_sided_        whether the interval has two sides; else the prior is an upper bound and the truth may be lower;
+                      None with bootstrap=0
+    estimate_         all of these in one object, and estimate_.reading in words
     """
 
     name: str = param("auto", "a name in PRIORS, or 'auto' for the one that methods take by default")
     _: KW_ONLY
-    level: float = param(0.9, "of the interval: 0.9 means that 5 % of the resampled estimates lie below it and 5 % "
-                         "above", above=0, below=1)  # fmt: skip
+    level: float = param(0.9, "of the interval: with 0.9 each end is passed in 5 % of the cases", above=0, below=1)
     bootstrap: int = param(50, "how often the estimate is made again for the interval; estimators on rows take at most "
-                           "10 random halves instead; 0 gives an interval without width", least=0)  # fmt: skip
+                           "10 random halves instead; 0: both ends are the estimate", least=0)  # fmt: skip
     random_state: int = param(0, "seed of the forest and of the resampling", least=0)
     pos_label: Any = param(None, "the label value of the labelled positives, if it is not 1")
 
@@ -77,13 +99,15 @@ class PriorEstimator(BaseEstimator):
         check_parameters(self)
         name = named(self.name)
         x, s = _read(X, y, self.pos_label)
-        p, u = _taken_from(x, s, name, self.random_state)
-        return self._take(name, p, u, int((s == 1).sum()), int((s == 0).sum()))
+        p, u = taken = _taken_from(x, s, name, self.random_state)
+        z = taken if name in ON_SCORES else _scores(x, s, self.random_state) if self.bootstrap else None
+        return self._take(name, p, u, z, int((s == 1).sum()), int((s == 0).sum()))
 
     def fit_scores(self: Self, z_labelled: Any, z_unlabelled: Any) -> Self:
         """Estimate from scores of labelled and of unlabelled rows, by models that were not trained on those rows.
 
-        A higher score must mean 'more likely positive'. Estimators on rows take the scores for their only column.
+        A higher score must mean 'more likely positive'. Scores outside [0, 1] are taken for log-odds. Estimators on
+        rows take the scores for their only column.
         """
         check_parameters(self)
         name = named(self.name)
@@ -92,26 +116,29 @@ class PriorEstimator(BaseEstimator):
             raise ValueError(
                 f"{len(p)} labelled and {len(u)} unlabelled scores; a prior needs at least 2 labelled and 1 unlabelled"
             )
-        return self._take(name, p, u, len(p), len(u))
+        if name in ON_SCORES and (min(p.min(), u.min()) < 0 or max(p.max(), u.max()) > 1):
+            p, u = expit(p), expit(u)
+        return self._take(name, p, u, (p, u), len(p), len(u))
 
-    def _take(self: Self, name: str, p: np.ndarray, u: np.ndarray, n_p: int, n_u: int) -> Self:
-        """Estimate from scores or rows. n_p and n_u count all rows; p and u may hold a sample."""
+    def _take(self: Self, name: str, p: np.ndarray, u: np.ndarray, z: Pair | None, n_p: int, n_u: int) -> Self:
+        """Estimate from p and u, which are scores or rows. z: scores. n_p, n_u: counts before any sampling."""
         function, resample = PRIORS[name], bootstrapped if name in ON_SCORES else halved
         if name in ON_ROWS and p.ndim == 1:
             p, u = p[:, None], u[:, None]
         share = inside(function(p, u), n_u)
         low, high = percentile(share, resample(function, p, u, self.bootstrap, self.random_state), self.level)
-        _warn_of_few(share, n_p)
-        self.estimate_ = Estimate(
-            share,
-            (inside(low, n_u), inside(high, n_u)),
-            n_p / (n_p + share * n_u),
-            name,
-            _note(name, len(p) + len(u), n_p + n_u, self.bootstrap),
-            self.level,
-        )
-        self.prior_, self.interval_ = share, self.estimate_.interval
-        self.label_frequency_, self.name_, self.note_ = self.estimate_.label_frequency, name, self.estimate_.note
+        apart = two_sided = None
+        if self.bootstrap and z is not None:
+            least = least_share(*z, self.level)
+            low, apart = min(low, least), separability(*z, least)
+            two_sided = apart > APART and n_p >= FEW
+        interval = inside(low, n_u), inside(high, n_u)
+        _warn_of_few(share, interval, n_p)
+        note = _note(name, len(p) + len(u), n_p + n_u, self.bootstrap)
+        frequency = n_p / (n_p + share * n_u)
+        self.estimate_ = Estimate(share, interval, frequency, name, note, self.level, apart, two_sided)
+        self.prior_, self.interval_, self.two_sided_ = share, interval, two_sided
+        self.label_frequency_, self.name_, self.note_ = frequency, name, note
         return self
 
 
@@ -149,10 +176,13 @@ def _score_array(z: Any, what: str) -> np.ndarray:
     return z
 
 
-def _taken_from(x: Any, s: np.ndarray, name: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def _taken_from(x: Any, s: np.ndarray, name: str, seed: int) -> Pair:
     """What the estimator takes: scores of labelled and of unlabelled rows, or the rows themselves."""
-    if name in ON_ROWS:
-        return filled_rows(x, s, seed)
+    return filled_rows(x, s, seed) if name in ON_ROWS else _scores(x, s, seed)
+
+
+def _scores(x: Any, s: np.ndarray, seed: int) -> Pair:
+    """Out-of-fold scores of labelled and of unlabelled rows."""
     key = f"{seed} {_digest(x, s)}"
     if key not in _recent:
         _recent[key] = out_of_fold_scores(x, s, seed)
@@ -161,11 +191,14 @@ def _taken_from(x: Any, s: np.ndarray, name: str, seed: int) -> tuple[np.ndarray
     return _recent[key]
 
 
-def _warn_of_few(share: float, labelled: int) -> None:
+def _warn_of_few(share: float, interval: tuple[float, float], labelled: int) -> None:
+    low, high = interval
     if labelled < FEW:
+        ends = f" (between {low:.2g} and {high:.2g})" if low < high else ""
         warnings.warn(
-            f"the prior is estimated at {share:.2g} from {labelled} labelled positives; with fewer than "
-            f"{FEW}, an estimate may be wrong by a factor of two or more; give the prior as a number if you know it",
+            f"the prior is estimated at {share:.2g}{ends} from {labelled} labelled positives; with fewer than "
+            f"{FEW}, an estimate may be wrong by a factor of two or more and is most often too high; give the prior "
+            "as a number if you know it, or label more rows",
             UserWarning,
             stacklevel=5,
         )
