@@ -2,6 +2,7 @@
 
     python tools/bench_prior.py simulated                        results/prior/simulated.md; minutes on one core
     DISTPU_TABLES=FOLDER python tools/bench_prior.py tables      results/prior/tables.md; FOLDER holds tables.py
+    ... tables --without NAME,NAME                               leaves tables out, such as those kept back for the end
 
 simulated  two Gaussian clouds in 5 columns and 5 columns of noise, three distances, three priors, 50 or 500 labelled
            rows, 1,500 unlabelled ones, SEEDS draws of each. The truth of a draw is the share that it holds.
@@ -35,6 +36,7 @@ from distpu.inputs import numbers
 from distpu.prior import LARGEST, ON_ROWS, ON_SCORES, inside_unit
 from distpu.prior.interval import bootstrapped, halved, percentile
 from distpu.prior.scores import filled_rows, out_of_fold_scores
+from distpu.prior.separable import APART, least_share, separability
 
 OUT = Path(__file__).parents[1] / "results/prior"
 SEEDS, LEVEL, BOOTSTRAP, HALVES = 3, 0.9, 50, 5
@@ -62,6 +64,7 @@ class Line(NamedTuple):
     low: float
     high: float
     seconds: float  # of one estimate, without the interval
+    apart: float  # separability of the forest's scores
 
     @property
     def error(self) -> float:
@@ -87,7 +90,10 @@ def tables() -> Iterator[Problem]:
     assert spec and spec.loader
     source = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(source)
+    left_out = sys.argv[3].split(",") if sys.argv[2:3] == ["--without"] else []
     for name in source.names():
+        if name in left_out:
+            continue
         X, s, _, _, truth = source.split(name, seed=0, rows=ROWS, na_values=source.BLANKS)
         yield Problem(name, _ordinal(X), s, truth, 0)
 
@@ -114,15 +120,18 @@ def measure(problem: Problem) -> tuple[list[Line], float]:
     tried += [(name, function, rows, halved, HALVES if name in HALVED else 0) for name, function in ON_ROWS.items()]
     columns = z[0][:, None], z[1][:, None]
     tried += [(f"{name} (scores)", ON_ROWS[name], columns, halved, HALVES) for name in ALSO_ON_SCORES]
+    least = least_share(*z, LEVEL)
+    apart = separability(*z, least)
     lines = []
     for name, function, (p, u), resample, times in tried:
         start = time.perf_counter()
         share = inside_unit(function(p, u), problem.s)
         seconds = time.perf_counter() - start
         low, high = percentile(share, resample(function, p, u, times, problem.seed), LEVEL)
+        low = min(low, least)
         if not times:
             low = high = float("nan")
-        lines.append(Line(name, problem.group, int(problem.s.sum()), problem.truth, share, low, high, seconds))
+        lines.append(Line(name, problem.group, int(problem.s.sum()), problem.truth, share, low, high, seconds, apart))
     return lines, forest
 
 
@@ -134,13 +143,21 @@ def summary(lines: list[Line]) -> list[str]:
     rows = []
     for name, group in by_name.items():
         errors = np.array([line.error for line in group])
-        known = [line.low <= line.truth <= line.high for line in group if np.isfinite(line.low)]
-        covered = f"{100 * np.mean(known):.0f} %" if known else "-"
+        made = [line for line in group if np.isfinite(line.low)]
+        covered = _percent([line.low <= line.truth <= line.high for line in made if line.apart > APART])
+        bounded = _percent([line.truth <= line.high for line in made if line.apart <= APART])
         seconds = np.mean([line.seconds for line in group])
         rows.append((np.abs(errors).mean(), f"| {name} | {np.abs(errors).mean():.3f} | {errors.mean():+.3f} | "
-                     f"{np.abs(errors).max():.3f} | {covered} | {seconds:.3f} |"))  # fmt: skip
-    head = ["| estimator | mean absolute error | bias | worst | coverage | seconds |", "|---|---|---|---|---|---|"]
+                     f"{np.abs(errors).max():.3f} | {covered} | {bounded} | {seconds:.3f} |"))  # fmt: skip
+    two = len({(line.group, line.truth, line.labelled) for line in lines if line.apart > APART})
+    one = len({(line.group, line.truth, line.labelled) for line in lines if line.apart <= APART})
+    head = ["| estimator | mean absolute error | bias | worst | "
+            f"coverage, two sides ({two}) | upper end holds ({one}) | seconds |", "|---|---|---|---|---|---|---|"]  # fmt: skip
     return head + [row for _, row in sorted(rows)]
+
+
+def _percent(held: list[bool]) -> str:
+    return f"{100 * np.mean(held):.0f} %" if held else "-"
 
 
 def header(title: str, command: str, problems: int, forest: float, whole: float) -> list[str]:
@@ -151,9 +168,11 @@ def header(title: str, command: str, problems: int, forest: float, whole: float)
         f"`{command}`, {problems} problems, {whole:.0f} s: {platform.machine()}, {os.cpu_count()} cores, one used; "
         f"{versions}, scikit-learn {sklearn.__version__}. Seeds 0 to {SEEDS - 1 if 'simulated' in command else 0}.",
         "",
-        "Error: of the share of positives among the unlabelled rows. Bias: its mean; worst: the largest. Coverage: "
-        f"how often the {100 * LEVEL:.0f} % interval holds the truth, from {BOOTSTRAP} bootstraps of the scores or "
-        f"{HALVES} random halves of the rows; '-' where no interval was made, to save time. Seconds: of one estimate, "
+        "Error: of the share of positives among the unlabelled rows. Bias: its mean; worst: the largest. Coverage: how "
+        f"often the {100 * LEVEL:.0f} % interval holds the truth where the scores' separability is above {APART}, so "
+        "that the interval has two sides; elsewhere, how often the truth lies below its upper end (number of problems "
+        f"in brackets). The interval is from {BOOTSTRAP} bootstraps of the scores or {HALVES} random halves of the "
+        "rows; '-' where no interval was made, to save time, or no problem is of that kind. Seconds: of one estimate, "
         f"beyond the forest of {forest:.1f} s a problem on average that scores need. (scores): the estimator was given "
         f"the out-of-fold scores as its only column. {LARGEST}",
         "",
@@ -186,20 +205,20 @@ def main(what: str) -> None:
         text += [
             "## Each table",
             "",
-            f"| table | labelled | truth | {' | '.join(names)} |",
-            "|---" * (len(names) + 3) + "|",
+            f"| table | labelled | truth | separability | {' | '.join(names)} |",
+            "|---" * (len(names) + 4) + "|",
         ]
         for group in dict.fromkeys(line.group for line in lines):
             own = [line for line in lines if line.group == group]
             shares = " | ".join(f"{line.share:.3f}" for line in own)
-            text.append(f"| {group} | {own[0].labelled} | {own[0].truth:.3f} | {shares} |")
+            text.append(f"| {group} | {own[0].labelled} | {own[0].truth:.3f} | {own[0].apart:.2f} | {shares} |")
     OUT.mkdir(parents=True, exist_ok=True)
     (OUT / f"{what}.md").write_text("\n".join(text) + "\n")
     print("\n".join(text))
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] not in (["simulated"], ["tables"]):
+    if sys.argv[1:] not in (["simulated"], ["tables"]) and sys.argv[1:3] != ["tables", "--without"]:
         sys.exit(__doc__)
     if sys.argv[1] == "tables" and "DISTPU_TABLES" not in os.environ:
         sys.exit("bench_prior: set DISTPU_TABLES to the folder that holds tables.py")
