@@ -35,6 +35,7 @@ import sklearn
 from distpu.inputs import numbers
 from distpu.prior import LARGEST, ON_ROWS, ON_SCORES, inside_unit
 from distpu.prior.interval import bootstrapped, halved, percentile
+from distpu.prior.known import INTERVALS, SHAPES
 from distpu.prior.scores import filled_rows, out_of_fold_scores
 from distpu.prior.separable import APART, least_share, separability
 
@@ -127,8 +128,11 @@ def measure(problem: Problem) -> tuple[list[Line], float]:
         start = time.perf_counter()
         share = inside_unit(function(p, u), problem.s)
         seconds = time.perf_counter() - start
-        low, high = percentile(share, resample(function, p, u, times, problem.seed), LEVEL)
-        low = min(low, least)
+        if name in INTERVALS:
+            low, high = INTERVALS[name](p, u, LEVEL)
+        else:
+            low, high = percentile(share, resample(function, p, u, times, problem.seed), LEVEL)
+            low = min(low, least)
         if not times:
             low = high = float("nan")
         lines.append(Line(name, problem.group, int(problem.s.sum()), problem.truth, share, low, high, seconds, apart))
@@ -145,14 +149,18 @@ def summary(lines: list[Line]) -> list[str]:
         errors = np.array([line.error for line in group])
         made = [line for line in group if np.isfinite(line.low)]
         covered = _percent([line.low <= line.truth <= line.high for line in made if line.apart > APART])
-        bounded = _percent([line.truth <= line.high for line in made if line.apart <= APART])
+        shaped = name in SHAPES
+        bounded = [line.truth <= line.high and (line.low <= line.truth or not shaped)
+                   for line in made if line.apart <= APART]  # fmt: skip
+        shown = f"{_percent(bounded)}{', both ends' * shaped}"
         seconds = np.mean([line.seconds for line in group])
         rows.append((np.abs(errors).mean(), f"| {name} | {np.abs(errors).mean():.3f} | {errors.mean():+.3f} | "
-                     f"{np.abs(errors).max():.3f} | {covered} | {bounded} | {seconds:.3f} |"))  # fmt: skip
+                     f"{np.abs(errors).max():.3f} | {covered} | {shown} | {seconds:.3f} |"))  # fmt: skip
     two = len({(line.group, line.truth, line.labelled) for line in lines if line.apart > APART})
     one = len({(line.group, line.truth, line.labelled) for line in lines if line.apart <= APART})
     head = ["| estimator | mean absolute error | bias | worst | "
-            f"coverage, two sides ({two}) | upper end holds ({one}) | seconds |", "|---|---|---|---|---|---|---|"]  # fmt: skip
+            f"coverage, two sides ({two}) | upper end holds ({one}) | seconds |",
+            "|---|---|---|---|---|---|---|"]  # fmt: skip
     return head + [row for _, row in sorted(rows)]
 
 
@@ -171,7 +179,8 @@ def header(title: str, command: str, problems: int, forest: float, whole: float)
         "Error: of the share of positives among the unlabelled rows. Bias: its mean; worst: the largest. Coverage: how "
         f"often the {100 * LEVEL:.0f} % interval holds the truth where the scores' separability is above {APART}, so "
         "that the interval has two sides; elsewhere, how often the truth lies below its upper end (number of problems "
-        f"in brackets). The interval is from {BOOTSTRAP} bootstraps of the scores or {HALVES} random halves of the "
+        "in brackets). An interval that rests on a shape has two sides everywhere. The other intervals are from "
+        f"{BOOTSTRAP} bootstraps of the scores or {HALVES} random halves of the "
         "rows; '-' where no interval was made, to save time, or no problem is of that kind. Seconds: of one estimate, "
         f"beyond the forest of {forest:.1f} s a problem on average that scores need. (scores): the estimator was given "
         f"the out-of-fold scores as its only column. {LARGEST}",

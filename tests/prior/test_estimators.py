@@ -26,7 +26,7 @@ def given(name, p, u):
 
 
 def test_the_registry_says_what_each_takes():
-    assert [*ON_SCORES] == ["bbe", "dedpul", "elkan-noto", "scott"]
+    assert [*ON_SCORES] == ["bbe", "dedpul", "elkan-noto", "scott", "binormal"]
     assert [*ON_ROWS] == ["tice", "pe", "pen-l1", "km1", "km2"]
     assert PRIORS == ON_SCORES | ON_ROWS
 

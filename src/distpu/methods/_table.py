@@ -14,8 +14,7 @@ from ..estimator import PUEstimator
 from ..files.run_folder import RunFolder
 from ..inputs import numbers
 from ..params import param
-from ..prior import inside_unit
-from ..prior.binormal import binormal
+from ..prior import Estimate, estimated_from_scores
 from ..progress import Bar
 from ..threshold import cut_at
 from ._wrapper import fingerprint, one_thread, row_keys
@@ -71,10 +70,14 @@ class TableMethod(PUEstimator):
 
     def _settle(self, z: np.ndarray, s: np.ndarray) -> None:
         """Set what follows from the out-of-fold scores: the prior, unless it is given, and the cut."""
-        z_p, z_u = z[s == 1], z[s == 0]
+        z_u = z[s == 0]
         self.oof_scores_ = z
-        self.prior_ = inside_unit(binormal(z_p, z_u), s) if self.prior == "auto" else float(self.prior)
+        self.prior_ = self._find_prior(z, s, None)
         self.threshold_ = cut_at(z_u, self.prior_)
+
+    def _estimated(self, z: Any, s: np.ndarray) -> Estimate:
+        """Estimate the prior from the method's own out-of-fold scores, which rank better than a forest's."""
+        return estimated_from_scores("binormal" if self.prior == "auto" else self.prior, z[s == 1], z[s == 0])
 
     # -------------------------------------------------------- save and load
 

@@ -48,13 +48,14 @@ def estimated(prior: Any, X: Any, y: Any) -> Estimate:
 
 
 def estimated_from_scores(prior: Any, z_labelled: np.ndarray, z_unlabelled: np.ndarray) -> Estimate:
-    """The estimate on scores by models that were not trained on their rows. It is for rows that are no numbers."""
+    """The estimate on scores by models that were not trained on their rows. An object without fit_scores fits rows of
+    one column, the score."""
     estimator = _object(prior)
-    if not hasattr(estimator, "fit_scores"):
-        raise ValueError(
-            f"X holds values that are no numbers, and prior={prior!r} has no fit_scores; encode X, or give the prior"
-        )
-    estimator.fit_scores(z_labelled, z_unlabelled)
+    if hasattr(estimator, "fit_scores"):
+        estimator.fit_scores(z_labelled, z_unlabelled)
+    else:
+        labels = np.repeat([1, 0], [len(z_labelled), len(z_unlabelled)])
+        estimator.fit(np.concatenate([z_labelled, z_unlabelled])[:, None], labels)
     return _estimate_of(estimator, len(z_labelled), len(z_unlabelled))
 
 

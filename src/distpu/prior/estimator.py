@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 from ..inputs import numbers, read_labels
 from ..params import check_parameters, param
 from .interval import MOST_HALVES, bootstrapped, halved, percentile
-from .known import MOST, ON_ROWS, ON_SCORES, PRIORS, named
+from .known import INTERVALS, MOST, ON_ROWS, ON_SCORES, PRIORS, SHAPES, named
 from .scores import filled_rows, out_of_fold_scores
 from .separable import APART, least_share, separability
 
@@ -48,8 +48,13 @@ class Estimate:
         if self.two_sided is None or self.separability is None:
             return ""
         shown = f"separability {self.separability:.2f}; two sides need {APART}"
-        if self.two_sided:
+        if self.two_sided and self.separability > APART:
             return f"The interval has two sides: the scores tell positives from negatives ({shown})."
+        if self.name in SHAPES:
+            return (
+                f"The interval has two sides because {self.name} assumes a shape: {SHAPES[self.name]}. The data alone "
+                f"would give an upper bound ({shown} without the shape)."
+            )
         why = f"the scores do not tell positives from negatives well enough ({shown})"
         if self.separability > APART:
             why = f"fewer than {FEW} rows are labelled"
@@ -126,12 +131,19 @@ class PriorEstimator(BaseEstimator):
         if name in ON_ROWS and p.ndim == 1:
             p, u = p[:, None], u[:, None]
         share = inside(function(p, u), n_u)
-        low, high = percentile(share, resample(function, p, u, self.bootstrap, self.random_state), self.level)
+        low = high = share
         apart = two_sided = None
         if self.bootstrap and z is not None:
             least = least_share(*z, self.level)
-            low, apart = min(low, least), separability(*z, least)
-            two_sided = apart > APART and n_p >= FEW
+            apart = separability(*z, least)
+            two_sided = name in SHAPES or (apart > APART and n_p >= FEW)
+            if name in INTERVALS:
+                ends = INTERVALS[name](p, u, self.level)
+                low, high = min(share, ends[0]), max(share, ends[1])
+            else:
+                again = resample(function, p, u, self.bootstrap, self.random_state)
+                low, high = percentile(share, again, self.level)
+                low = min(low, least)
         interval = inside(low, n_u), inside(high, n_u)
         _warn_of_few(share, interval, n_p)
         note = _note(name, len(p) + len(u), n_p + n_u, self.bootstrap)

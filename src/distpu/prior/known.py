@@ -9,6 +9,7 @@ import numpy as np
 from ..params import near
 from . import km, pe, pen_l1, tice
 from .bbe import bbe
+from .binormal import binormal, credible
 from .dedpul import dedpul
 from .elkan_noto import elkan_noto
 from .scott import scott
@@ -20,6 +21,7 @@ ON_SCORES: dict[str, PriorFunction] = {  # (scores of labelled rows, scores of u
     "dedpul": dedpul,
     "elkan-noto": elkan_noto,
     "scott": scott,
+    "binormal": binormal,
 }
 ON_ROWS: dict[str, PriorFunction] = {  # (labelled rows, unlabelled rows)
     "tice": tice.tice,
@@ -30,6 +32,10 @@ ON_ROWS: dict[str, PriorFunction] = {  # (labelled rows, unlabelled rows)
 }
 PRIORS = {**ON_SCORES, **ON_ROWS}
 AUTO = "bbe"
+# Estimators that have an interval of their own: (scores of labelled rows, of unlabelled rows, level) -> (low, high).
+INTERVALS: dict[str, Callable[[np.ndarray, np.ndarray, float], tuple[float, float]]] = {"binormal": credible}
+# Estimators that assume a shape, and which. Their interval has two sides as far as the assumption holds.
+SHAPES = {"binormal": "some increasing function of the score is normal in both classes"}
 MOST: dict[str, int] = {"tice": tice.MOST, "pe": 2 * pe.MOST, "pen-l1": 2 * pen_l1.MOST, "km1": km.MOST, "km2": km.MOST}
 
 

@@ -1,0 +1,39 @@
+import numpy as np
+import pytest
+
+from distpu.prior import PriorEstimator
+from distpu.prior.binormal import SHARES, binormal, credible, posterior
+
+
+def drawn(share, distance=1.5, n_p=300, n_u=3000, seed=0):
+    random = np.random.default_rng(seed)
+    y = random.random(n_u) < share
+    return random.normal(distance, 1, n_p), random.normal(size=n_u) + distance * y, y.mean()
+
+
+@pytest.mark.parametrize(("share", "distance"), [(0.05, 1.5), (0.3, 1.5), (0.7, 3.0)])
+def test_the_share_is_found_also_where_classes_overlap(share, distance):
+    z_p, z_u, truth = drawn(share, distance)
+    assert binormal(z_p, z_u) == pytest.approx(truth, abs=0.12)
+    low, high = credible(z_p, z_u, 0.9)
+    assert low < truth < high
+    assert credible(z_p, z_u, 0.5)[0] > low
+
+
+def test_only_the_order_of_the_scores_counts():
+    z_p, z_u, _ = drawn(0.3)
+    assert binormal(z_p, z_u) == binormal(np.exp(z_p), np.exp(z_u)) == binormal(z_p[::-1], z_u[::-1])
+
+
+def test_the_posterior_is_a_distribution():
+    z_p, z_u, _ = drawn(0.3, n_p=40, n_u=200)
+    weight = posterior(z_p, z_u)
+    assert weight.sum() == pytest.approx(1) and weight.min() >= 0 and weight @ SHARES == binormal(z_p, z_u)
+
+
+def test_its_interval_is_its_own_and_says_what_it_assumes():
+    z_p, z_u, _ = drawn(0.3, distance=1.0)
+    found = PriorEstimator("binormal").fit_scores(z_p, z_u).estimate_
+    assert found.interval == pytest.approx(credible(z_p, z_u, 0.9), abs=1e-6)
+    assert found.two_sided and "two sides because binormal assumes a shape" in found.reading
+    assert PriorEstimator("binormal", bootstrap=0).fit_scores(z_p, z_u).interval_ == (found.prior,) * 2
