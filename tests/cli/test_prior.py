@@ -13,12 +13,15 @@ def test_estimates_side_by_side(here):
     head, *lines = ended.out.splitlines()
     assert "share" in head and "90 % interval" in head and "seconds" in head
     for name, line in zip(names, lines, strict=False):
-        told, share, low, to, high, _ = line.split()[:6]
-        assert (told, to) == (name, "to")
+        told, share, *span = line.split()[:5]
+        low, word, high = (span[0], "to", span[2]) if name == "binormal" else ("0.001", "at most", span[2])
+        assert told == name and " ".join(span) in (f"{low} {word} {high}", f"{word} {high}")
         assert 0 < float(low) <= float(share) <= float(high) < 1
     bbe = float(lines[0].split()[1])
     assert bbe == pytest.approx(0.4, abs=0.1)
     flat = " ".join(ended.out.split())
+    assert "bbe, dedpul, elkan-noto, scott, tice: The share is an upper bound: the scores do not tell" in flat
+    assert "binormal: The interval has two sides because binormal assumes a shape" in flat
     assert "reports the largest share that is consistent with the data" in flat
     assert f"distpu fit table.csv --label fraud --prior {bbe:.3g}" in flat
     assert f"{len(names)}/{len(names)} tice: " in ended.err

@@ -41,6 +41,7 @@ def prior(
     from ..answer import positive_value, read_own
     from ..params import need
     from ..prior import LARGEST, PRIORS, estimate, named
+    from ..progress import busy
     from .fit import check_file
 
     names = list(PRIORS) if estimators == "all" else [name.strip() for name in estimators.split(",")]
@@ -55,10 +56,12 @@ def prior(
     rows = []
     for number, name in enumerate(names, 1):
         start = time.perf_counter()
-        found.append(estimate(X, y, name, level, bootstrap, seed, pos_label))
+        with busy(f"{number}/{len(names)} {name}: estimating"):
+            found.append(estimate(X, y, name, level, bootstrap, seed, pos_label))
         one, seconds = found[-1], time.perf_counter() - start
         low, high = one.interval or (one.prior, one.prior)
-        rows.append((name, f"{one.prior:.3f}", f"{low:.3f} to {high:.3f}", f"{seconds:.1f}", one.note))
+        span = f"at most {high:.3f}" if one.two_sided is False else f"{low:.3f} to {high:.3f}"
+        rows.append((name, f"{one.prior:.3f}", span, f"{seconds:.1f}", one.note))
         print(f"{number}/{len(names)} {name}: {one.prior:.3f}", file=sys.stderr)
     print_table(["estimator", "share", f"{100 * level:g} % interval", "seconds", ""], rows, right=range(1, 4))
     print()
@@ -66,8 +69,11 @@ def prior(
         "share: of positives among the unlabelled rows. The seconds of the first estimate on scores include the forest "
         "that makes them."
     )
-    reading = next((one.reading for one in found if one.reading), LARGEST)
-    fill(reading.replace("The interval has", "The intervals have").replace("The share is an", "Each share is an"))
+    readings: dict[str, list[str]] = {}
+    for one in found:
+        readings.setdefault(one.reading or LARGEST, []).append(one.name)
+    for reading, of in readings.items():
+        fill(f"{', '.join(of)}: {reading}")
     if plot is not None:
         _draw(found, level, plot)
         print(f"picture: {plot}")
@@ -88,11 +94,16 @@ def _draw(found: list[Estimate], level: float, path: Path) -> None:
     FigureCanvasAgg(figure)
     axis = figure.subplots()
     for place, one in enumerate(found):
-        axis.plot(one.interval or (one.prior, one.prior), [place, place], color="#2166ac", linewidth=2)
+        low, high = one.interval or (one.prior, one.prior)
+        ends, style = ((0.0, high), ":") if one.two_sided is False else ((low, high), "-")
+        axis.plot(ends, [place, place], style, color="#2166ac", linewidth=2)
         axis.plot([one.prior], [place], "o", color="#b2182b")
     axis.set_yticks(range(len(found)), [one.name for one in found])
     axis.invert_yaxis()
-    axis.set(xlim=(0, 1), xlabel=f"share of positives among the unlabelled rows, with its {100 * level:g} % interval")
+    axis.set(
+        xlim=(0, 1),
+        xlabel=f"share of positives among the unlabelled rows; {100 * level:g} % interval; dotted: upper bound",
+    )
     content = io.BytesIO()
     figure.savefig(content, dpi=130, format="png")
     atomic.write(path, content.getvalue())
