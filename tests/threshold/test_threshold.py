@@ -1,5 +1,6 @@
 """Calibration, cuts and expectations on simulated scores, whose truth is known."""
 
+import dataclasses
 import json
 import warnings
 
@@ -196,7 +197,7 @@ def test_the_other_choices(scores):
     for rows in (1, 100, 9_999):
         assert (z >= find_cut(f"rows={rows}", held_out, PRIOR, calibration)).sum() == pytest.approx(rows, rel=0.02)
     assert (z >= find_cut("rows=20000", held_out, PRIOR, calibration)).all()
-    part = find_cut("rows=1000", held_out, PRIOR, calibration, unlabelled=50_000)
+    part = find_cut("rows=1000", dataclasses.replace(held_out, total=50_000), PRIOR, calibration)
     assert (z >= part).sum() == pytest.approx(200, rel=0.02)
     assert (z >= find_cut("prior", held_out, PRIOR, calibration)).mean() == pytest.approx(PRIOR, abs=0.002)
     assert find_cut("prior", held_out, PRIOR, calibration) == pytest.approx(cut_at(z, PRIOR), abs=0.01)
@@ -303,7 +304,7 @@ def test_an_unsure_prior_makes_expectations_unsure():
     z_p, z_u, _ = draw(100, 1000)
     held_out, calibration = HeldOut.of(z_p, z_u), Calibration.fit(z_p, z_u, PRIOR)
     sure = expected(0.5, held_out, PRIOR, calibration)
-    unsure = expected(0.5, held_out, PRIOR, calibration, interval=(0.2, 0.45), unlabelled=5000)
+    unsure = expected(0.5, HeldOut.of(z_p, z_u, 5000), PRIOR, calibration, interval=(0.2, 0.45))
     assert unsure.precision == sure.precision and unsure.precision.error > 1.5 * sure.precision.error
     assert sure.hidden_interval is None and unsure.hidden_interval == (1000, 2250) and unsure.hidden == 1500
     assert "about 1,500 of 5,000 unlabelled rows are positive (1,000 to 2,250); the cut should call" in str(unsure)

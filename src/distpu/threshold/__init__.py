@@ -10,12 +10,12 @@ Any scale will do, as long as likelier positives score higher; infinite scores a
     reliability(p_p, p_u, prior, bins=5) -> Metric        calibration error without negatives, with its standard error
     calibration_error(p, y, bins=10) -> float             with true labels
 
-    HeldOut.of(z_p, z_u) -> HeldOut                       the scores as two tables of at most 1,000 values each
-        .labelled, .unlabelled;  .as_json();  HeldOut.from_json(value)
+    HeldOut.of(z_p, z_u, total=None) -> HeldOut           the scores as two tables of at most 1,000 values each;
+        .as_json();  HeldOut.from_json(value)             total: all unlabelled rows, if z_u are of a part of them
     read_choice(threshold) -> Choice                      "prior", "half", 0.3, "precision=0.9", "recall=0.8", "cost=5",
                                                           "rows=100"; "auto" is the method's own cut
-    find_cut(choice, held_out, prior, calibration, unlabelled=None) -> float        positive where score >= cut
-    expected(cut, held_out, prior, calibration=None, interval=None, level=0.9, unlabelled=None) -> Expected
+    find_cut(choice, held_out, prior, calibration) -> float        positive where score >= cut
+    expected(cut, held_out, prior, calibration=None, interval=None, level=0.9) -> Expected
         .rows, .precision, .recall (each with .error), .hidden, .hidden_interval;  str() is a sentence;  .as_json()
     Curve.of(held_out, calibration) -> rows, precision, recall          of a cut below each stored score
     cut_at(z, share) -> float                             the cut above which about this share of z lies

@@ -50,17 +50,8 @@ class Curve:
         return cls(rows, found / rows, found / found[0])
 
 
-def find_cut(
-    choice: Choice | str | float,
-    held_out: HeldOut,
-    prior: float,
-    calibration: Calibration,
-    unlabelled: int | None = None,
-) -> float:
-    """Return the cut of a choice, on the scale of the scores: a row is positive where its score is at least the cut.
-
-    `unlabelled` is the number of unlabelled rows that "rows=100" is about, if the held-out ones are a part of them.
-    """
+def find_cut(choice: Choice | str | float, held_out: HeldOut, prior: float, calibration: Calibration) -> float:
+    """Return the cut of a choice, on the scale of the scores: a row is positive where its score is at least the cut."""
     choice = read_choice(choice)
     table = held_out.unlabelled
     if choice.kind == "auto":
@@ -71,7 +62,7 @@ def find_cut(
         return _cut_of_probability(choice.probability, calibration)
     curve = Curve.of(held_out, calibration)
     if choice.kind == "rows":
-        return _cut_of_rows(choice, table, table.rows if unlabelled is None else unlabelled)
+        return _cut_of_rows(choice, table, held_out.total)
     if choice.kind == "recall":
         return table.below(int(np.flatnonzero(curve.recall >= choice.value - 1e-9)[-1]))
     best = float(curve.precision.max())
@@ -99,14 +90,14 @@ def _cut_of_probability(p: float, calibration: Calibration) -> float:
     return high
 
 
-def _cut_of_rows(choice: Choice, table: Table, unlabelled: int) -> float:
-    share = choice.value / unlabelled
+def _cut_of_rows(choice: Choice, table: Table, total: int) -> float:
+    share = choice.value / total
     few = np.flatnonzero(np.array(table.above) <= share * table.rows + 1e-9)
     if len(few):
         return table.below(int(few[0]))
     if round(share * table.rows) >= 1:
         warnings.warn(
-            f"threshold={str(choice)!r} cannot be kept: {round(table.above[-1] * unlabelled / table.rows)} rows share "
+            f"threshold={str(choice)!r} cannot be kept: {round(table.above[-1] * total / table.rows)} rows share "
             "the highest score, and the cut calls them all; look at the first ones of the ranking",
             UserWarning,
             stacklevel=3,
@@ -148,7 +139,6 @@ def expected(
     calibration: Calibration | None = None,
     interval: tuple[float, float] | None = None,
     level: float = 0.9,
-    unlabelled: int | None = None,
 ) -> Expected:
     """Say what a cut should give: rows called, precision and recall with standard errors, and hidden positives.
 
@@ -158,7 +148,7 @@ def expected(
     """
     n_p, n_u = held_out.labelled.rows, held_out.unlabelled.rows
     k_p, k_u = held_out.labelled.at_least(cut), held_out.unlabelled.at_least(cut)
-    total = n_u if unlabelled is None else unlabelled
+    total = held_out.total
     s = np.repeat([1, 0], [n_p, n_u])
     called = np.repeat([1, 0, 1, 0], [k_p, n_p - k_p, k_u, n_u - k_u])
     precision, recall = pu_precision(s, called, prior, threshold=0.5), pu_recall(s, called, threshold=0.5)

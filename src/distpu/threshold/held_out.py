@@ -70,21 +70,23 @@ class Table:
 class HeldOut:
     labelled: Table
     unlabelled: Table
+    total: int  # all unlabelled rows; those held out may be a part of them
 
     @classmethod
-    def of(cls, z_p: np.ndarray, z_u: np.ndarray) -> HeldOut:
+    def of(cls, z_p: np.ndarray, z_u: np.ndarray, total: int | None = None) -> HeldOut:
         """Shorten held-out scores of labelled rows and of unlabelled rows."""
         z_p, z_u = checked(z_p, z_u, 0.5)
-        return cls(Table.of(z_p), Table.of(z_u))
+        return cls(Table.of(z_p), Table.of(z_u), len(z_u) if total is None else total)
 
     def as_json(self) -> dict[str, Any]:
         tables = {"labelled": self.labelled, "unlabelled": self.unlabelled}
-        return {name: {"z": list(table.z), "above": list(table.above)} for name, table in tables.items()}
+        short = {name: {"z": list(table.z), "above": list(table.above)} for name, table in tables.items()}
+        return {**short, "total": self.total}
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> HeldOut:
         """Read what `as_json` wrote, or say which rule the numbers break."""
-        tables = {}
+        tables: dict[str, Table] = {}
         for name in ("labelled", "unlabelled"):
             z, above = tuple(map(float, value[name]["z"])), tuple(value[name]["above"])
             rules = {
@@ -97,7 +99,9 @@ class HeldOut:
                 if not holds:
                     raise ValueError(f"{name}: {rule}")
             tables[name] = Table(z, above)
-        return cls(**tables)
+        if type(value["total"]) is not int or value["total"] < tables["unlabelled"].rows:
+            raise ValueError("total must be a whole number, at least that of the unlabelled rows held out")
+        return cls(**tables, total=value["total"])
 
 
 def _finite(z: np.ndarray) -> np.ndarray:
