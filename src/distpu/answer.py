@@ -93,8 +93,7 @@ def _answer(
 ) -> Answer:
     import pandas as pd
 
-    decision = model.decision_function(X)
-    p = model._probability(decision)
+    decision, p = model.judged(X)
     s, _ = read_labels(y, model.pos_label)
     unlabelled = np.flatnonzero(s == 0)
     order = unlabelled[np.argsort(-p[unlabelled], kind="stable")]

@@ -12,24 +12,29 @@ from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
-from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import _safe_indexing as take
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import __version__
+from .datasets.draw import folds
+from .files.atomic import REMEDY
 from .files.fitted import Fitted
 from .files.run_folder import Json, RunFolder
 from .inputs import read_labels
 from .params import check_parameters, param
-from .prior import Estimate, check_prior, estimated, is_number
+from .prior import Estimate, check_prior, estimated, inside_unit, is_number
 from .progress import busy
+from .threshold import Cuts, FittedCut, read_choice
 
 Self = TypeVar("Self", bound="PUEstimator")
+HELD_OUT = 5  # one row in so many is held out of training for calibrate=True, in a method that has no such rows anyway
+ADDED = {"threshold": "auto", "calibrate": "auto"}  # parameters that configs of version 0.1 do not have
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class PUEstimator(ClassifierMixin, BaseEstimator):
+class PUEstimator(Cuts, ClassifierMixin, BaseEstimator):
     """What all methods share. A method adds its own parameters and `_learn`.
 
     `fit(X, y)` takes rows and PU labels: 1 for labelled positives, 0 (or -1, False, missing) for unlabelled rows.
@@ -38,7 +43,8 @@ class PUEstimator(ClassifierMixin, BaseEstimator):
     prior_           share of positives among the unlabelled rows, given or estimated
     prior_interval_  (low, high) of the estimate; None where the prior was given or is the method's own
     prior_estimate_  the estimate with its estimator's name; None where there is no interval
-    threshold_       where the method cuts its raw scores
+    threshold_       where the method itself cuts its raw scores
+    cut_             held-out scores, the calibration and the cut that was chosen; None without held-out rows
     classes_         [the unlabelled value, the positive value], as in y
     """
 
@@ -50,9 +56,18 @@ class PUEstimator(ClassifierMixin, BaseEstimator):
     presets: ClassVar[dict[str, dict[str, Any]]] = {}  # settings other than the paper's, by preset name
     trains_network: ClassVar[bool] = False
     also_fitted: ClassVar[tuple[str, ...]] = ()  # numbers besides threshold_ that `_learn` sets and a folder stores
+    # whether training itself gives scores of rows that the models did not see: `_train` puts them into `_held_out`,
+    # NaN where a row has none
+    scores_held_out: ClassVar[bool] = False
 
     prior: Any = param("auto", "share of positives among the unlabelled rows: a number, 'auto', the name of an "
                        "estimator such as 'dedpul', or an object with fit and prior_")  # fmt: skip
+    threshold: Any = param("auto", "which rows are called positive: 'auto' (the method's own cut), 'prior', 'half', a "
+                           "probability such as 0.3, 'precision=0.9', 'recall=0.8', 'cost=5' (a missed positive costs "
+                           "5 false alarms), or 'rows=100'")  # fmt: skip
+    calibrate: Any = param("auto", "probabilities from held-out rows: 'auto' if the method has such rows anyway or "
+                           "the threshold needs them; True may hold out a fifth of the rows for it; or False",
+                           one_of=("auto", True, False))  # fmt: skip
     pos_label: Any = param(None, "the label value of the labelled positives, if it is not 1")
     random_state: Any = param(None, "seed; the same seed gives the same bits on the same machine")
     progress: str | bool = param("auto", "progress bar: 'auto' shows one on a terminal", one_of=("auto", True, False))
@@ -75,7 +90,7 @@ class PUEstimator(ClassifierMixin, BaseEstimator):
         raise NotImplementedError
 
     def _train(self, rows: Any, s: np.ndarray, sets: dict[str, Any], folder: RunFolder | None, seed: int) -> None:
-        """Learn, set what `_raw_scores` and `_decide` need, and write the folder if there is one."""
+        """Learn, and set what `_raw_scores` and `_decide` need. A folder keeps what a resume needs."""
         raise NotImplementedError
 
     def _raw_scores(self, rows: Any) -> np.ndarray:
@@ -119,18 +134,72 @@ class PUEstimator(ClassifierMixin, BaseEstimator):
         learner._check_learner()
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         if folder is None:
-            learner._train(rows, s, sets, None, seed)
+            learner._train_and_calibrate(rows, s, sets, None, seed)
         else:
             run_folder = RunFolder(folder)
             with run_folder.opened(learner._config(rows, s, sets, seed)) as (config, finished):
                 if finished:
                     learner._restore(run_folder)
                 else:
-                    learner._train(rows, s, sets, run_folder, config["seed"])
+                    learner._train_and_calibrate(rows, s, sets, run_folder, config["seed"])
+                    learner._finish(run_folder)
         for name, value in vars(learner).items():
             if name.endswith("_") and not name.startswith("_"):
                 setattr(self, name, value)
         return self
+
+    def _train_and_calibrate(
+        self, rows: Any, s: np.ndarray, sets: dict[str, Any], folder: RunFolder | None, seed: int
+    ) -> None:
+        self.cut_ = None
+        if not self._calibrates():
+            self._train(rows, s, sets, folder, seed)
+            return
+        if self.scores_held_out:
+            self._train(rows, s, sets, folder, seed)
+            score, label = self._held_out, s
+            del self._held_out
+        else:
+            held = self._rows_to_hold_out(rows, s, seed)
+            self._train(take(rows, np.flatnonzero(~held)), s[~held], sets, folder, seed)
+            score, label = self._raw_scores(take(rows, np.flatnonzero(held))), s[held]
+        known = ~np.isnan(score)
+        score, label = score[known], label[known]
+        if not label.any() or label.all():
+            self._refuse_too_few()
+            return
+        if not np.isfinite(self.prior_):
+            self._take_estimate(found := self._estimated(rows, s))
+            self.prior_ = found.prior
+        told = is_number(self.prior)  # some methods go on from it to a prior of their own
+        prior = inside_unit(float(self.prior if told else self.prior_), s)
+        z, called = self._calibrated_on(score), self._decide(score) >= 0
+        self.cut_ = FittedCut.fit(z, label, called, prior, self.threshold, int((s == 0).sum()))
+
+    def _calibrates(self) -> bool:
+        """Return whether held-out rows give probabilities and the cut."""
+        if self.calibrate != "auto":
+            return bool(self.calibrate)
+        return self.scores_held_out or read_choice(self.threshold).kind != "auto"
+
+    def _rows_to_hold_out(self, rows: Any, s: np.ndarray, seed: int) -> np.ndarray:
+        """Return a mask of the rows to calibrate on. Equal rows are on one side: a model knows a row it was given."""
+        held = folds(self._row_keys(rows), s, HELD_OUT, seed) == 0
+        if any(len(np.unique(part)) < 2 for part in (s[held], s[~held])):
+            self._refuse_too_few()
+        return held
+
+    def _refuse_too_few(self) -> None:
+        """Refuse what a user asked for and few rows cannot give. Calibration that nobody asked for is left out."""
+        if self.calibrate is True or self.threshold != "auto":
+            raise ValueError(
+                f"calibrate={self.calibrate!r} with threshold={self.threshold!r} needs rows to hold out: at least 2 "
+                "different labelled positives and 2 different unlabelled rows; leave both out, or add rows"
+            )
+
+    def _row_keys(self, rows: Any) -> np.ndarray:
+        """Return an array whose rows are equal where the rows are equal."""
+        return np.asarray(rows)
 
     def _check_learner(self) -> None:
         """Refuse settings that do not suit the data, before a folder is made."""
@@ -161,30 +230,6 @@ class PUEstimator(ClassifierMixin, BaseEstimator):
 
     def _take_estimate(self, found: Estimate | None) -> None:
         self.prior_estimate_, self.prior_interval_ = found, None if found is None else found.interval
-
-    # -------------------------------------------------------------- predict
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Return (n,): a row is predicted positive where the value is at least 0."""
-        check_is_fitted(self)
-        return self._decide(self._raw_scores(self._check_rows(X, reset=False)))
-
-    def _decide(self, score: np.ndarray) -> np.ndarray:
-        """Turn raw scores into decisions. By default a row is positive from the threshold on."""
-        return score - self.threshold_
-
-    def _probability(self, decision: np.ndarray) -> np.ndarray:
-        return expit(decision)
-
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Return (n, 2): the probabilities of classes_, which are [negative, positive]."""
-        p = self._probability(self.decision_function(X))
-        return np.column_stack([1 - p, p])
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the user's own label values: the positive value where decision_function is at least 0."""
-        positive = self.decision_function(X) >= 0
-        return self.classes_[positive.astype(int)]
 
     # -------------------------------------------------------- save and load
 
@@ -219,6 +264,7 @@ class PUEstimator(ClassifierMixin, BaseEstimator):
             also={name: getattr(self, name) for name in self.also_fitted},
             feature_names_in=None if names is None else [str(n) for n in names],
             estimate=None if self.prior_estimate_ is None else self.prior_estimate_.to_json(),
+            cut=None if self.cut_ is None else self.cut_.as_json(),
             **self._kind(),
         )
 
@@ -234,6 +280,10 @@ class PUEstimator(ClassifierMixin, BaseEstimator):
             setattr(self, name, fitted.also[name])
         if fitted.feature_names_in is not None:
             self.feature_names_in_ = np.array(fitted.feature_names_in, dtype=object)
+        try:
+            self.cut_ = None if fitted.cut is None else FittedCut.from_json(fitted.cut)
+        except ValueError as error:
+            raise ValueError(f"{folder.path / RunFolder.MODEL}: cut: {error}; {REMEDY}") from None
         self._take_kind(fitted)
         self._read_model(folder)
         return self
@@ -243,6 +293,11 @@ class PUEstimator(ClassifierMixin, BaseEstimator):
     def _check_parameters(self) -> None:
         check_parameters(self)
         check_prior(self.prior)
+        choice = read_choice(self.threshold)
+        if choice.kind != "auto" and self.calibrate is False:
+            raise ValueError(f"threshold={self.threshold!r} needs held-out rows, but calibrate=False; leave that out")
+        if self.supervised and self._calibrates():
+            raise ValueError(f"{self.name} learns from true labels; leave threshold= and calibrate= out")
 
     def _check_data(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
         if y is None:
@@ -271,6 +326,8 @@ class PUEstimator(ClassifierMixin, BaseEstimator):
         """Return the parameters as JSON can hold them. Code and random generators are named, not stored."""
         plain = {}
         for key, value in self.get_params(deep=False).items():
+            if key in ADDED and isinstance(value, str) and value == ADDED[key]:
+                continue
             if isinstance(value, np.generic):
                 value = value.item()
             if isinstance(value, BaseEstimator):

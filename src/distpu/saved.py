@@ -14,6 +14,7 @@ from .files.run_folder import RunFolder
 from .methods import METHODS
 from .params import check_parameters
 from .prior import check_prior
+from .threshold import read_choice
 
 
 def load(folder: str | Path, network: Callable[..., Any] | None = None, device: str = "auto") -> PUEstimator:
@@ -48,6 +49,7 @@ def load(folder: str | Path, network: Callable[..., Any] | None = None, device: 
     try:
         check_parameters(method)
         check_prior(method.prior)
+        read_choice(method.threshold)
     except ValueError as error:
         raise ValueError(f"{path} holds a wrong parameter: {error}; {REMEDY}") from None
     method._restore(run_folder)

@@ -50,8 +50,8 @@ def predict(
         check_file(data)
         names = getattr(classifier, "feature_names_in_", None)
         X, _ = datasets.read(data, columns=None if names is None else list(names))
-    decision = classifier.decision_function(X)
-    p, positive = classifier._probability(decision), decision >= 0
+    decision, p = classifier.judged(X)
+    positive = decision >= 0
     scores = scores_csv(np.arange(len(p)), p, positive)
     if out is None:
         sys.stdout.write(scores)

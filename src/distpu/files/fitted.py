@@ -26,6 +26,7 @@ class Fitted:
     also: dict[str, Any]  # what the method itself learnt beside the weights
     feature_names_in: list[str] | None
     estimate: dict[str, Any] | None = None  # of the prior; None where it was given, and in files of version 0.1
+    cut: dict[str, Any] | None = None  # threshold.FittedCut; None without held-out rows, and in files of version 0.1
     # of a network; None for other methods
     shape: tuple[int, ...] | None = None  # of one row; images have their channels first
     layout: str | None = None  # of the rows that were passed to fit
@@ -126,6 +127,35 @@ def is_estimate(value: Any) -> bool:
     return all(_number(v) and 0 <= v <= 1 for v in (value["prior"], value["label_frequency"], *ends))
 
 
+def _cut(value: Any) -> bool:
+    """Whether this has the form of threshold.FittedCut. What the numbers mean together is checked there."""
+    if not _has(value, prior=_number, own=_number, at=_number, choice=_text, calibration=_dict, held_out=_dict):
+        return False
+    tables = {"labelled": _dict, "unlabelled": _dict, "total": _whole_number}
+    platt = dict.fromkeys(("center", "spread", "slope", "intercept"), _number)
+    return (
+        _has(value["calibration"], z=_numbers, p=_numbers, **platt)
+        and _has(value["held_out"], **tables)
+        and all(_has(value["held_out"][kind], z=_numbers, above=_numbers) for kind in ("labelled", "unlabelled"))
+    )
+
+
+def _has(value: Any, **rules: Callable[[Any], bool]) -> bool:
+    return isinstance(value, dict) and all(key in value and holds(value[key]) for key, holds in rules.items())
+
+
+def _dict(value: Any) -> bool:
+    return isinstance(value, dict)
+
+
+def _numbers(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_number, value))
+
+
+def _whole_number(value: Any) -> bool:
+    return type(value) is int and 0 < value < 2**63
+
+
 def _names(value: Any) -> bool:
     return value is None or (isinstance(value, list) and all(map(_text, value)))
 
@@ -141,6 +171,7 @@ RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "also": (_also, "names with a finite number or a list of such numbers each"),
     "feature_names_in": (_names, "a list of strings, or null"),
     "estimate": (is_estimate, "the prior's estimate with its interval, or null"),
+    "cut": (_cut, "the held-out scores, their calibration and the cut, or null"),
     "preset": (_text, "a string, or null"),
     "settings": (settings, "names with a string, a number, true, false or null each, or null"),
 }

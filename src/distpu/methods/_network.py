@@ -128,8 +128,6 @@ class NetworkMethod(PUEstimator):
             job = Run(data, build, folder, report, speed, self._observe)
             model = self._learn(job)
         self._keep(model.eval(), job.history)
-        if folder:
-            self._finish(folder)
 
     def _keep(self, model: nn.Module, history: list[Json]) -> None:
         self.model_ = model.requires_grad_(False)

@@ -67,8 +67,6 @@ class Wrapper(PUEstimator):
         with Bar(self.progress in ("auto", True)) as self._bar:
             self._learn(rows, s, np.random.RandomState(self.random_state if type(self.random_state) is int else seed))
         del self._bar
-        if folder:
-            self._finish(folder)
 
     def _raw_scores(self, rows: Any) -> np.ndarray:
         return np.mean([scores(model, rows) for model in self.estimators_], axis=0)
@@ -90,6 +88,9 @@ class Wrapper(PUEstimator):
         self.estimator = None  # the config has its name only; the model file has the classifier
         if network is not None:
             raise ValueError(f"{path} holds {self.name}, which trains no network; leave network= out")
+
+    def _row_keys(self, rows: Any) -> np.ndarray:
+        return row_keys(rows)[:, None]
 
     def _fingerprint(self, rows: Any) -> int:
         return fingerprint(rows)

@@ -28,7 +28,7 @@ from sklearn.utils import _safe_indexing as take
 from ..params import param
 from ..prior.scores import FOLDS
 from ..threshold import cut_at
-from ._wrapper import Wrapper, log_odds, scores
+from ._wrapper import Wrapper, log_odds, row_keys, scores
 
 BAGS = 20  # for a prior from this method's own scores: a mean of so many trees takes many values
 
@@ -42,6 +42,7 @@ class BaggingPU(Wrapper):
     needs_prior = True
     also_fitted = ("scale_",)
     kept = ("oob_decision_function_",)
+    scores_held_out = True
 
     n_estimators: int = param(100, "number of draws from the unlabelled rows, and of classifiers", least=1)
     max_samples: Any = param(
@@ -72,19 +73,23 @@ class BaggingPU(Wrapper):
         self.scale_ = 1.0 if hasattr(self.estimators_[0], "predict_proba") else float(z.std()) or 1.0
         self.threshold_ = cut_at(z, self.prior_)
         self.oob_decision_function_ = self._decide(oob)  # NaN for labelled rows, which every classifier was fitted on
+        if self._calibrates():
+            alone = min(len(np.unique(row_keys(X)[s == kind])) for kind in (0, 1)) < 2
+            bags = -(-self.n_estimators // FOLDS)  # as many classifiers again
+            self._held_out = np.full(len(s), np.nan) if alone else self._held_out_scores(X, s, random, bags)
 
     def _decide(self, score: np.ndarray) -> np.ndarray:
         """Return logit f - logit cut. Decision values have no scale, so they are given in standard deviations."""
         return (log_odds(score, self.estimators_) - self.threshold_) / self.scale_
 
-    def _held_out_scores(self, X: Any, s: np.ndarray, random: np.random.RandomState) -> np.ndarray:
-        """Return means over BAGS draws in each fold: from one tree's scores, all 0 or 1, BBE would estimate 1."""
+    def _held_out_scores(self, X: Any, s: np.ndarray, random: np.random.RandomState, bags: int = BAGS) -> np.ndarray:
+        """Return means over several draws in each fold: from one tree's scores, all 0 or 1, BBE would estimate 1."""
         fold, score = self._folds(X, s, FOLDS, random), np.zeros(len(s))
         for i in range(fold.max() + 1):
             out, P, U = (np.flatnonzero(which) for which in (fold == i, (fold != i) & (s == 1), (fold != i) & (s == 0)))
-            for _ in range(BAGS):
+            for _ in range(bags):
                 rows = np.concatenate([P, random.choice(U, self._bag_size(len(P), len(U)))])
-                score[out] += scores(self._fit_one(X, rows, s[rows], random, BAGS * FOLDS), take(X, out)) / BAGS
+                score[out] += scores(self._fit_one(X, rows, s[rows], random, bags * FOLDS), take(X, out)) / bags
         return score
 
     def _bag_size(self, n_p: int, n_u: int) -> int:

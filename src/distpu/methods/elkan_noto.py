@@ -35,6 +35,7 @@ from ..params import param
 from ..prior import inside_unit
 from ..prior.bbe import bbe
 from ..prior.elkan_noto import elkan_noto
+from ..threshold import with_share
 from ._wrapper import TINY, Wrapper, log_odds
 
 
@@ -47,11 +48,13 @@ class ElkanNoto(Wrapper):
 
     also_fitted = ("c_", "center_", "spread_")
     kept = ("calibration_", "oof_decision_function_")
+    scores_held_out = True
 
     folds: int = param(5, "number of models, each fitted without one fold of the rows", least=2)
     calibrate: bool = param(
         True,
-        "calibrate by isotonic regression on the out-of-fold scores; False takes the classifier's probabilities",
+        "the cut by isotonic regression on the out-of-fold scores, and probabilities calibrated on them; False takes "
+        "the classifier's probabilities",
         one_of=(True, False),
     )
     scenario: str = param("case-control", "probabilities are those among the unlabelled rows, or among all rows",
@@ -74,6 +77,7 @@ class ElkanNoto(Wrapper):
         share = self.c_ / 2 if self.scenario == "single-set" else self.c_ / (2 - self.c_)  # g where P(y=1 | x) = 1/2
         self.threshold_ = float(logit(share))
         self.oof_decision_function_ = self._decide(score)
+        self._held_out = score
 
     def _z(self, score: np.ndarray) -> np.ndarray:
         """Return the log-odds of g."""
@@ -90,3 +94,12 @@ class ElkanNoto(Wrapper):
 
     def _probability(self, decision: np.ndarray) -> np.ndarray:
         return np.exp(np.minimum(decision, np.log(2))) / 2
+
+    def _calibrated_on(self, score: np.ndarray) -> np.ndarray:
+        return log_odds(score, self.estimators_)  # the isotonic regression has seen the rows that are held out
+
+    def _in_population(self, p: np.ndarray) -> np.ndarray:
+        if self.scenario == "case-control" or self.cut_ is None:
+            return p
+        n_p, n_u = self.cut_.held_out.labelled.rows, self.cut_.held_out.total
+        return with_share(p, self.prior_, (n_p + self.prior_ * n_u) / (n_p + n_u))

@@ -88,5 +88,13 @@ class PUSB(NetworkMethod):
         self.threshold_ = just_below(cut(unlabelled.cpu().double().numpy(), prior))
         return model
 
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.threshold_on == "scored" and self._calibrates():
+            raise ValueError(
+                "threshold_on='scored' lets the rows being scored set the cut; leave threshold= and calibrate= out, or "
+                "take threshold_on='unlabelled'"
+            )
+
     def _decide(self, z: np.ndarray) -> np.ndarray:
         return above_cut(z, self.prior_) if self.threshold_on == "scored" else z - self.threshold_

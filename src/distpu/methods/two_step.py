@@ -37,6 +37,8 @@ from ..prior.bbe import bbe
 from ..threshold import cut_at
 from ._wrapper import Wrapper, log_odds, scores
 
+STEP_2_FOLDS = 3  # for the calibration
+
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class TwoStep(Wrapper):
@@ -46,6 +48,7 @@ class TwoStep(Wrapper):
     paper = "Liu et al., Partially Supervised Classification of Text Documents, ICML 2002"
 
     kept = ("reliable_negatives_",)
+    scores_held_out = True
 
     spies: float = param(0.15, "share of the labelled rows that are hidden in U at a time", above=0, most=0.5)
     noise: float = param(0.1, "share of the spies that may score below t, the bound of N", least=0, below=1)
@@ -74,6 +77,21 @@ class TwoStep(Wrapper):
         share = float(np.clip(own, most / 3, most)) if np.isnan(told) else told
         self.threshold_ = 0.0 if share == own and np.isnan(told) else cut_at(z, share)
         self.prior_ = inside_unit(float(np.mean(z >= self.threshold_)), s) if np.isnan(told) else told
+
+        if self._calibrates():
+            self._held_out = self._step_2_held_out(X, s, P, N, random)
+
+    def _step_2_held_out(
+        self, X: Any, s: np.ndarray, P: np.ndarray, N: np.ndarray, random: np.random.RandomState
+    ) -> np.ndarray:
+        """Return each row's score by a classifier of step 2 that was fitted without the row's fold."""
+        fold, score = self._folds(X, s, STEP_2_FOLDS, random), np.full(len(s), np.nan)
+        for i in range(fold.max() + 1):
+            out = np.flatnonzero(fold == i)
+            P_rest, N_rest = P[fold[P] != i], N[fold[N] != i]
+            if len(P_rest) and len(N_rest):
+                score[out] = scores(self._fit_against(X, P_rest, N_rest, random), take(X, out))
+        return score
 
     def _reliable_negatives(self, X: Any, s: np.ndarray, random: np.random.RandomState) -> tuple[np.ndarray, float]:
         """Step 1: return the row numbers of N, and BBE's prior. To a model, a spy is an unlabelled row."""

@@ -19,18 +19,25 @@ Any scale will do, as long as likelier positives score higher; infinite scores a
         .rows, .precision, .recall (each with .error), .hidden, .hidden_interval;  str() is a sentence;  .as_json()
     Curve.of(held_out, calibration) -> rows, precision, recall          of a cut below each stored score
     cut_at(z, share) -> float                             the cut above which about this share of z lies
+
+    FittedCut.fit(z, s, called, prior, choice, total=None) -> FittedCut     all of it, as a fitted method stores it
+        .calibration, .held_out, .own, .choice, .at;  .moved(choice);  .expected(interval=None)
 """
 
 from .calibration import Calibration, calibration_error, cross_calibrated, reliability, with_share
 from .choice import Choice, read_choice
 from .cut import Curve, Expected, cut_at, expected, find_cut
+from .cuts import Cuts
+from .fitted_cut import FittedCut
 from .held_out import HeldOut
 
 __all__ = [
     "Calibration",
     "Choice",
     "Curve",
+    "Cuts",
     "Expected",
+    "FittedCut",
     "HeldOut",
     "calibration_error",
     "cross_calibrated",

@@ -1,0 +1,290 @@
+"""Calibration errors before and after, and what cuts give, where the truth is known.
+
+    DISTPU_TABLES=FOLDER python tools/bench_calibration.py forms      results/calibration/forms.md; minutes
+    DISTPU_TABLES=FOLDER python tools/bench_calibration.py methods    results/calibration/methods.md; half an hour
+    python tools/bench_calibration.py methods simulated               the same on simulated rows, without any file
+
+FOLDER holds tables.py, whose `split` makes PU problems of real tables. Names in the environment variable HELD_BACK are
+left out. All problems are averaged: nothing here is chosen for one table.
+
+forms    Two scorers, out of bag and out of fold, and each form of calibration on their scores. Errors are those of the
+         unlabelled training rows, whose labels were hidden. The prior is the true one, or BBE's.
+methods  Every method with calibrate=False and with calibrate=True, at the true prior. Errors are those of the test
+         rows, whose probabilities are moved to the test rows' share of positives. Cuts are compared by accuracy and F1.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import platform
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
+import numpy as np
+import scipy
+import sklearn
+from scipy.special import expit, logit
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.metrics import f1_score
+
+from distpu.datasets.draw import folds
+from distpu.inputs import numbers
+from distpu.prior import ON_SCORES, inside_unit
+from distpu.threshold import (
+    Calibration,
+    HeldOut,
+    calibration_error,
+    cross_calibrated,
+    expected,
+    find_cut,
+    reliability,
+    with_share,
+)
+
+OUT = Path(__file__).parents[1] / "results/calibration"
+ROWS = {"forms": 5000, "methods": 700}  # training rows of a table
+DRAWS = {"forms": 2, "methods": 1}
+TEST = 3000  # most test rows
+CUTS = ("auto", "prior", "half")
+PROMISES = ("prior", "half", "precision=0.8", "recall=0.8", "cost=3", "rows=100")
+TINY = 1e-6
+
+
+class Problem(NamedTuple):
+    name: str
+    x: np.ndarray
+    s: np.ndarray
+    y: np.ndarray | None  # of the training rows
+    x_test: np.ndarray
+    y_test: np.ndarray
+    prior: float
+
+
+# ------------------------------------------------------------------ problems
+
+
+def tables(rows: int, draws: int) -> Iterator[Problem]:
+    place = Path(os.environ["DISTPU_TABLES"]) / "tables.py"
+    spec = importlib.util.spec_from_file_location("tables", place)
+    assert spec and spec.loader
+    source = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(source)
+    for name in source.names():
+        if name in os.environ.get("HELD_BACK", "").split(","):
+            continue
+        for seed in range(draws):
+            X, y = source.load(name, na_values=source.BLANKS)
+            x = _ordinal(X.drop(columns=source.IDS.get(name, [])))
+            random = np.random.RandomState(seed)
+            train, test = source._cut(np.arange(len(y)), y, 0.7, random)
+            if len(train) > rows:
+                train, _ = source._cut(train, y, rows / len(train), random)
+            positives = np.flatnonzero(y[train] == 1)
+            labelled = min(max(30, min(500, round(0.3 * len(positives)))), len(positives) // 2)
+            s = np.zeros(len(train), dtype=np.int64)
+            s[random.choice(positives, labelled, replace=False)] = 1
+            test = test[:TEST]
+            yield Problem(name, x[train], s, y[train], x[test], y[test], float(y[train][s == 0].mean()))
+
+
+def simulated(rows: int, draws: int) -> Iterator[Problem]:
+    """Two Gaussian clouds in 5 columns and 5 columns of noise; 100 labelled rows are taken out of the population."""
+    for distance in (0.7, 1.2, 2.0):
+        for share in (0.2, 0.4):
+            for seed in range(draws):
+                random = np.random.default_rng([seed, round(100 * share)])
+                y = (random.random(rows + TEST) < share).astype(int)
+                x = random.normal(size=(len(y), 10)).astype(np.float32)
+                x[:, :5] += distance * y[:, None]
+                s = np.zeros(rows, dtype=np.int64)
+                s[random.choice(np.flatnonzero(y[:rows]), 100 * rows // 1000, replace=False)] = 1
+                prior = float(y[:rows][s == 0].mean())
+                yield Problem(f"{distance}/{share}", x[:rows], s, y[:rows], x[rows:], y[rows:], prior)
+
+
+def _ordinal(frame: Any) -> np.ndarray:
+    """Numbers stay; other values become their place among their column's sorted values; blanks become the median."""
+    columns = []
+    for name in frame:
+        column = frame[name]
+        if column.dtype.kind not in "biuf":
+            codes = column.astype("category").cat.codes.astype(float)
+            column = codes.where(codes >= 0)
+        column = column.astype(float)
+        columns.append(column.fillna(column.median()).fillna(0).to_numpy())
+    return numbers(np.column_stack(columns))
+
+
+# ------------------------------------------------------------------ forms
+
+
+def forest(x: np.ndarray, s: np.ndarray) -> np.ndarray:
+    model = RandomForestClassifier(
+        200, min_samples_leaf=5, class_weight="balanced_subsample", oob_score=True, random_state=0
+    )
+    return logit(np.clip(model.fit(x, s).oob_decision_function_[:, 1], TINY, 1 - TINY))
+
+
+def boosting(x: np.ndarray, s: np.ndarray) -> np.ndarray:
+    fold, z = folds(x, s, 5, 0), np.empty(len(s))
+    for i in range(5):
+        model = HistGradientBoostingClassifier(random_state=0).fit(x[fold != i], s[fold != i])
+        z[fold == i] = logit(np.clip(model.predict_proba(x[fold == i])[:, 1], TINY, 1 - TINY))
+    return z
+
+
+SCORERS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {"forest": forest, "boosting": boosting}
+
+
+def by_form(z_p: np.ndarray, z_u: np.ndarray, prior: float) -> dict[str, np.ndarray]:
+    """Probabilities of the unlabelled rows by each form; the last one is fitted on other rows than it is used on."""
+    found = Calibration.fit(z_p, z_u, prior)
+    t = np.clip((z_u - found.center) / found.spread, -20, 20)
+    return {
+        "none: sigma(log-odds)": expit(z_u),
+        "Platt by moments": expit(found.slope * t + found.intercept),
+        "isotonic": np.interp(t, found.z, found.p),
+        "the mean of both": found(z_u),
+        "the mean of both, cross-fitted": cross_calibrated(z_p, z_u, prior)[1],
+    }
+
+
+def forms() -> list[str]:
+    errors: dict[tuple[str, str], list[tuple[float, ...]]] = {}
+    seen, promises = [], {}  # type: ignore[var-annotated]
+    problems = 0
+    for problem in tables(ROWS["forms"], DRAWS["forms"]):
+        problems += 1
+        for scorer, score in SCORERS.items():
+            z = score(problem.x, problem.s)
+            z_p, z_u, y = z[problem.s == 1], z[problem.s == 0], problem.y[problem.s == 0]  # type: ignore[index]
+            estimate = inside_unit(ON_SCORES["bbe"](z_p, z_u), problem.s)
+            told, guessed = by_form(z_p, z_u, problem.prior), by_form(z_p, z_u, estimate)
+            for form, p in told.items():
+                numbers_of = calibration_error(p, y), np.mean((p - y) ** 2), calibration_error(guessed[form], y)
+                errors.setdefault((scorer, form), []).append(numbers_of)
+            p_p, p_u = cross_calibrated(z_p, z_u, problem.prior)
+            for kind, pair in {"calibrated": (p_p, p_u), "raw": (expit(z_p), expit(z_u))}.items():
+                found = reliability(*pair, problem.prior)
+                seen.append((kind, float(found), calibration_error(pair[1], y), found.error))
+            _keep_promises(promises, z_p, z_u, y, problem.prior)
+        print(problem.name, file=sys.stderr)
+    text = [f"{problems} problems: {DRAWS['forms']} draws of each table, at most {ROWS['forms']:,} training rows.", ""]
+    for scorer in SCORERS:
+        head = "| form | calibration error | Brier score | calibration error with BBE's prior |"
+        text += [f"## Forms, on the scores of a {scorer}", "", head, "|---|---|---|---|"]
+        for (of, form), values in errors.items():
+            if of == scorer:
+                text.append(f"| {form} | {' | '.join(f'{v:.4f}' for v in np.mean(values, axis=0))} |")
+        text.append("")
+    text += ["## Reliability without negatives beside the true calibration error", ""]
+    text += ["| probabilities | reliability, mean | true error, mean | correlation | mean difference | within 2 errors |",
+             "|---|---|---|---|---|---|"]  # fmt: skip
+    for kinds in (("calibrated",), ("raw",), ("calibrated", "raw")):
+        found, true, error = np.array([line[1:] for line in seen if line[0] in kinds]).T
+        inside = np.mean(np.abs(found - true) < 2 * error)
+        text.append(f"| {' and '.join(kinds)} | {found.mean():.4f} | {true.mean():.4f} | "
+                    f"{np.corrcoef(found, true)[0, 1]:.2f} | {np.abs(found - true).mean():.4f} | {inside:.0%} |")  # fmt: skip
+    text += ["", "## What cuts promise and give, at the true prior", ""]
+    text += ["Expected less true value, on the mean (bias) and without sign (error); and how often the truth lies within "
+             "two standard errors.", "",
+             "| threshold | precision: bias | error | within 2 | recall: bias | error | within 2 |",
+             "|---|---|---|---|---|---|---|"]  # fmt: skip
+    for choice, lines in promises.items():
+        cells = []
+        for off, error in (np.array(lines)[:, :2].T, np.array(lines)[:, 2:].T):
+            cells += [f"{off.mean():+.3f}", f"{np.abs(off).mean():.3f}", f"{np.mean(np.abs(off) < 2 * error):.0%}"]
+        text.append(f"| {choice} | {' | '.join(cells)} |")
+    return text
+
+
+def _keep_promises(promises: dict, z_p: np.ndarray, z_u: np.ndarray, y: np.ndarray, prior: float) -> None:
+    held_out, calibration = HeldOut.of(z_p, z_u), Calibration.fit(z_p, z_u, prior)
+    for choice in PROMISES:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a precision that cannot be reached
+            cut = find_cut(choice, held_out, prior, calibration)
+        found, called = expected(cut, held_out, prior, calibration), z_u >= cut
+        if called.any():
+            precision, recall = y[called].mean(), y[called].sum() / y.sum()
+            line = found.precision - precision, found.precision.error, found.recall - recall, found.recall.error
+            promises.setdefault(choice, []).append(line)
+
+
+# ------------------------------------------------------------------ methods
+
+
+def methods(source: Callable[[int, int], Iterator[Problem]]) -> list[str]:
+    from distpu import METHODS
+
+    lines: dict[str, list[tuple[float, ...]]] = {}
+    problems = 0
+    for problem in source(ROWS["methods"], DRAWS["methods"]):
+        problems += 1
+        for name, cls in METHODS.items():
+            if cls.supervised:
+                continue
+            start = time.perf_counter()
+            settings = dict(prior=problem.prior, random_state=0, progress=False)
+            plain = cls(**settings, calibrate=False).fit(problem.x, problem.s)
+            fitted = cls(**settings, calibrate=True).fit(problem.x, problem.s)
+            numbers_of = [_error(plain, problem), _error(fitted, problem)]
+            for cut in CUTS:
+                called = fitted.set_threshold(cut).predict(problem.x_test)
+                numbers_of += [(called == problem.y_test).mean(), f1_score(problem.y_test, called, zero_division=0)]
+            lines.setdefault(name, []).append(tuple(numbers_of))
+            print(f"{problem.name} {name} {numbers_of[0]:.3f} {numbers_of[1]:.3f} "
+                  f"{time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)  # fmt: skip
+    text = [f"{problems} problems of at most {ROWS['methods']} training rows, one draw each.", ""]
+    text += ["| method | calibration error before | after | accuracy cut by the method | by 'prior' | by 'half' | "
+             "F1 cut by the method | by 'prior' | by 'half' |", "|---" * 9 + "|"]  # fmt: skip
+    total = []
+    for name, values in lines.items():
+        before, after, own, own_f1, prior, prior_f1, half, half_f1 = np.mean(values, axis=0)
+        total.append((before, after, own, prior, half, own_f1, prior_f1, half_f1))
+        text.append(_row(name, total[-1]))
+    text.append(_row("mean", np.mean(total, axis=0)))
+    return text
+
+
+def _row(name: str, values: Any) -> str:
+    before, after, *rest = values
+    return f"| {name} | {before:.3f} | {after:.3f} | {' | '.join(f'{100 * v:.1f}' for v in rest)} |"
+
+
+def _error(fitted: Any, problem: Problem) -> float:
+    p = np.clip(fitted.predict_proba(problem.x_test)[:, 1], TINY, 1 - TINY)
+    return calibration_error(with_share(p, problem.prior, problem.y_test.mean()), problem.y_test)
+
+
+def main(what: str, where: str) -> None:
+    began = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        text = forms() if what == "forms" else methods(simulated if where == "simulated" else tables)
+    command = f"tools/bench_calibration.py {what}{' simulated' if where == 'simulated' else ''}"
+    versions = f"Python {platform.python_version()}, numpy {np.__version__}, scipy {scipy.__version__}"
+    head = [
+        f"# Calibration: {what}{' on simulated rows' if where == 'simulated' else ''}",
+        "",
+        f"`{command}`, {time.perf_counter() - began:.0f} s: {platform.machine()}, {os.cpu_count()} cores, one used; "
+        f"{versions}, scikit-learn {sklearn.__version__}. Calibration error: expected calibration error in 10 bins of "
+        "equal size, with true labels.",
+        "",
+    ]
+    OUT.mkdir(parents=True, exist_ok=True)
+    name = f"{what}-simulated" if where == "simulated" else what
+    (OUT / f"{name}.md").write_text("\n".join([*head, *text]) + "\n")
+    print("\n".join(text))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1] if sys.argv[1:] else "forms", sys.argv[2] if sys.argv[2:] else "tables")
