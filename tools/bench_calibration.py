@@ -50,7 +50,7 @@ from distpu.threshold import (
 )
 
 OUT = Path(__file__).parents[1] / "results/calibration"
-ROWS = {"forms": 5000, "methods": 700}  # training rows of a table
+ROWS = {"forms": 5000, "methods": 500}  # training rows of a table
 DRAWS = {"forms": 2, "methods": 1}
 TEST = 3000  # most test rows
 CUTS = ("auto", "prior", "half")
@@ -157,7 +157,7 @@ def by_form(z_p: np.ndarray, z_u: np.ndarray, prior: float) -> dict[str, np.ndar
     }
 
 
-def forms() -> list[str]:
+def forms() -> Iterator[list[str]]:
     errors: dict[tuple[str, str], list[tuple[float, ...]]] = {}
     seen, promises = [], {}  # type: ignore[var-annotated]
     problems = 0
@@ -186,16 +186,16 @@ def forms() -> list[str]:
                 text.append(f"| {form} | {' | '.join(f'{v:.4f}' for v in np.mean(values, axis=0))} |")
         text.append("")
     text += ["## Reliability without negatives beside the true calibration error", ""]
-    text += ["| probabilities | reliability, mean | true error, mean | correlation | mean difference | within 2 errors |",
+    text += ["| probabilities | reliability, mean | true error, mean | correlation | mean difference | within 2 |",
              "|---|---|---|---|---|---|"]  # fmt: skip
     for kinds in (("calibrated",), ("raw",), ("calibrated", "raw")):
         found, true, error = np.array([line[1:] for line in seen if line[0] in kinds]).T
-        inside = np.mean(np.abs(found - true) < 2 * error)
+        inside, off = np.mean(np.abs(found - true) < 2 * error), np.abs(found - true).mean()
         text.append(f"| {' and '.join(kinds)} | {found.mean():.4f} | {true.mean():.4f} | "
-                    f"{np.corrcoef(found, true)[0, 1]:.2f} | {np.abs(found - true).mean():.4f} | {inside:.0%} |")  # fmt: skip
+                    f"{np.corrcoef(found, true)[0, 1]:.2f} | {off:.4f} | {inside:.0%} |")  # fmt: skip
     text += ["", "## What cuts promise and give, at the true prior", ""]
-    text += ["Expected less true value, on the mean (bias) and without sign (error); and how often the truth lies within "
-             "two standard errors.", "",
+    text += ["Expected less true value, on the mean (bias) and without sign (error). Within 2: how often the truth is "
+             "within two standard errors.", "",
              "| threshold | precision: bias | error | within 2 | recall: bias | error | within 2 |",
              "|---|---|---|---|---|---|---|"]  # fmt: skip
     for choice, lines in promises.items():
@@ -203,7 +203,7 @@ def forms() -> list[str]:
         for off, error in (np.array(lines)[:, :2].T, np.array(lines)[:, 2:].T):
             cells += [f"{off.mean():+.3f}", f"{np.abs(off).mean():.3f}", f"{np.mean(np.abs(off) < 2 * error):.0%}"]
         text.append(f"| {choice} | {' | '.join(cells)} |")
-    return text
+    yield text
 
 
 def _keep_promises(promises: dict, z_p: np.ndarray, z_u: np.ndarray, y: np.ndarray, prior: float) -> None:
@@ -222,7 +222,8 @@ def _keep_promises(promises: dict, z_p: np.ndarray, z_u: np.ndarray, y: np.ndarr
 # ------------------------------------------------------------------ methods
 
 
-def methods(source: Callable[[int, int], Iterator[Problem]]) -> list[str]:
+def methods(source: Callable[[int, int], Iterator[Problem]]) -> Iterator[list[str]]:
+    """The table so far, after each problem."""
     from distpu import METHODS
 
     lines: dict[str, list[tuple[float, ...]]] = {}
@@ -243,7 +244,11 @@ def methods(source: Callable[[int, int], Iterator[Problem]]) -> list[str]:
             lines.setdefault(name, []).append(tuple(numbers_of))
             print(f"{problem.name} {name} {numbers_of[0]:.3f} {numbers_of[1]:.3f} "
                   f"{time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)  # fmt: skip
-    text = [f"{problems} problems of at most {ROWS['methods']} training rows, one draw each.", ""]
+        yield _table(lines, problems)
+
+
+def _table(lines: dict[str, list[tuple[float, ...]]], problems: int) -> list[str]:
+    text = [f"{problems} problems of at most {ROWS['methods']} training rows, one draw each, at the true prior.", ""]
     text += ["| method | calibration error before | after | accuracy cut by the method | by 'prior' | by 'half' | "
              "F1 cut by the method | by 'prior' | by 'half' |", "|---" * 9 + "|"]  # fmt: skip
     total = []
@@ -266,23 +271,21 @@ def _error(fitted: Any, problem: Problem) -> float:
 
 
 def main(what: str, where: str) -> None:
-    began = time.perf_counter()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        text = forms() if what == "forms" else methods(simulated if where == "simulated" else tables)
-    command = f"tools/bench_calibration.py {what}{' simulated' if where == 'simulated' else ''}"
-    versions = f"Python {platform.python_version()}, numpy {np.__version__}, scipy {scipy.__version__}"
-    head = [
-        f"# Calibration: {what}{' on simulated rows' if where == 'simulated' else ''}",
-        "",
-        f"`{command}`, {time.perf_counter() - began:.0f} s: {platform.machine()}, {os.cpu_count()} cores, one used; "
-        f"{versions}, scikit-learn {sklearn.__version__}. Calibration error: expected calibration error in 10 bins of "
-        "equal size, with true labels.",
-        "",
-    ]
+    began, also = time.perf_counter(), " simulated" if where == "simulated" else ""
     OUT.mkdir(parents=True, exist_ok=True)
-    name = f"{what}-simulated" if where == "simulated" else what
-    (OUT / f"{name}.md").write_text("\n".join([*head, *text]) + "\n")
+    warnings.simplefilter("ignore")
+    text: list[str] = []
+    for text in forms() if what == "forms" else methods(simulated if also else tables):
+        versions = f"Python {platform.python_version()}, numpy {np.__version__}, scipy {scipy.__version__}"
+        head = [
+            f"# Calibration: {what}{' on simulated rows' if also else ''}",
+            "",
+            f"`tools/bench_calibration.py {what}{also}`, {time.perf_counter() - began:.0f} s: {platform.machine()}, "
+            f"{os.cpu_count()} cores, one used; {versions}, scikit-learn {sklearn.__version__}. Calibration error: "
+            "expected calibration error in 10 bins of equal size, with true labels.",
+            "",
+        ]
+        (OUT / f"{what}{also.replace(' ', '-')}.md").write_text("\n".join([*head, *text]) + "\n")
     print("\n".join(text))
 
 

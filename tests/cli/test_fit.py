@@ -159,3 +159,22 @@ def test_a_method_without_presets_says_so(here, toy):
     pd.DataFrame(X).assign(fraud=s).to_csv("t.csv", index=False)
     told = refused("fit", "t.csv", "--label", "fraud", "--method", "two-step", "--preset", "paper")
     assert "two-step has no presets; leave --preset out" in told
+
+
+def test_a_cut_of_ones_own_when_fitting_and_when_scoring(here):
+    fit = ("fit", "table.csv", "--label", "fraud", "--method", "elkan-noto", "--prior", "0.4", "--set", "folds=2")
+    text = done(*fit, "--threshold", "recall=0.9")
+    flat = " ".join(text.split())
+    assert "by held-out rows: the cut should call" in flat and "about 108 rows (given)" in flat
+    folder = here / "runs/table-elkan-noto-seed0"
+    assert json.loads((folder / "model.json").read_text())["cut"]["choice"] == "recall=0.9"
+    pd.read_csv("table.csv").drop(columns="fraud").to_csv("new.csv", index=False)
+    counts = {}
+    for cut in ("recall=0.9", "rows=20", "auto"):
+        rows = rows_of(done("predict", folder, "new.csv", "--threshold", cut))
+        counts[cut] = sum(row["positive"] == "1" for row in rows)
+    plain = rows_of(done("predict", folder, "new.csv"))
+    assert counts["recall=0.9"] == sum(row["positive"] == "1" for row in plain) > counts["rows=20"] > 0
+    assert "did you mean 'recall'?" in refused("predict", folder, "new.csv", "--threshold", "recal=0.9")
+    assert "precision must be above 0" in refused(*fit, "--threshold", "precision=2")
+    assert "made with other parameters: threshold=" in refused(*fit, "--threshold", "half")

@@ -26,6 +26,14 @@ Prior = Annotated[
         "estimator's name (distpu prior lists them) or 'true' (named data sets only; their default).",
     ),
 ]
+Threshold = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CUT",
+        help="Which rows are called positive: 'auto' (the method's own cut), 'prior', 'half', a probability like 0.3, "
+        "precision=0.9, recall=0.8, cost=5 (a missed positive costs 5 false alarms) or rows=100.",
+    ),
+]
 Jobs = Annotated[
     int | None,
     typer.Option(metavar="N", min=1, help="Runs at a time. If absent: one per core; on a GPU 1, or 5 MLPs by MPS."),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ._options import Data, DataRoot, Label, Labelled, Positive, Preset, Prior, read_prior, read_settings
+from ._options import Data, DataRoot, Label, Labelled, Positive, Preset, Prior, Threshold, read_prior, read_settings
 from ._print import fill, print_results, print_table, say_settings
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ def fit(
     positive: Positive = None,
     labelled: Labelled = None,
     prior: Prior = None,
+    threshold: Threshold = None,
     scenario: Annotated[
         str,
         typer.Option(
@@ -57,11 +58,17 @@ def fit(
 
         distpu fit customers.parquet --label bought --positive yes
 
+    Call as many rows positive as can be called with nine in ten of them right:
+
+        distpu fit transactions.csv --label fraud --threshold precision=0.9
+
     The paper's Fashion-MNIST protocol, with the settings searched for it:
 
         distpu fit fashion-mnist --labelled 500
     """
     values = read_settings(settings)
+    if threshold is not None:
+        values["threshold"] = threshold
 
     from .. import datasets
     from ..answer import fit_file
@@ -129,7 +136,10 @@ def _print_answer(answer: Answer, method: str) -> None:
     print(f"{answer.labelled} labelled positives, {unlabelled} unlabelled rows; {method}, {how}")
     if math.isfinite(answer.prior):
         fill(f"positives hidden among the unlabelled rows: {_known_prior(answer)}")
-    print(f"predicted positive: {answer.predicted} of {unlabelled} unlabelled rows\n")
+    print(f"predicted positive: {answer.predicted} of {unlabelled} unlabelled rows")
+    if answer.model.expected_ is not None:
+        fill(f"by held-out rows: {answer.model.expected_.of_the_cut}")
+    print()
     top = answer.ranked.head(10)
     rows = [(str(row), f"{p:.3f}") for row, p in zip(top["row"], top["probability"], strict=True)]
     print_table(["row", "probability of being positive"], rows)

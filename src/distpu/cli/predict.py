@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ._options import DataRoot
+from ._options import DataRoot, Threshold
 
 
 def predict(
@@ -25,13 +25,19 @@ def predict(
         Path | None,
         typer.Option(metavar="FILE", help="Where to write row, probability, positive; else to standard output."),
     ] = None,
+    threshold: Threshold = None,
     data_root: DataRoot = None,
 ) -> None:
     """Score new rows with a trained model.
 
-    A line per row: its number (0 is the first), its probability of being positive, and 1 where that is at least 0.5:
+    A line per row: its number (0 is the first), its probability of being positive, and 1 where the model calls it
+    positive:
 
         distpu predict runs/transactions-dist-pu-seed0 new.csv --out scores.csv
+
+    Another cut than that of the fit, if the model has held-out rows:
+
+        distpu predict runs/transactions-elkan-noto-seed0 new.csv --threshold recall=0.8
     """
     import numpy as np
 
@@ -42,6 +48,8 @@ def predict(
     from .fit import check_file
 
     classifier = load(folder)
+    if threshold is not None:
+        classifier.set_threshold(threshold)
     if out is not None:
         check_out(out, data)  # a mistake shows before the rows are scored
     if data in datasets.NAMES:

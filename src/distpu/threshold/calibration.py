@@ -29,6 +29,7 @@ from ..metrics import Metric
 RIDGE = 1e-4  # on the slope by standardised scores: keeps the slope finite where a cut separates all rows
 FAR = 20.0  # scores further than so many spreads from the centre count as being there
 TIMES = 100  # most steps of Newton's method; ten are usual
+SURE = 1e-9  # no row is surer than that
 BINS = 10  # of the calibration error
 PU_BINS = 5  # of the reliability without negatives; with 10, chance adds more than it should
 
@@ -57,7 +58,8 @@ class Calibration:
     def __call__(self, z: np.ndarray) -> np.ndarray:
         """Return the probabilities of scores. The order of the scores is never turned round."""
         t = _standard(np.asarray(z, dtype=float), self.center, self.spread)
-        return (expit(self.slope * t + self.intercept) + np.interp(t, self.z, self.p)) / 2
+        p = (expit(self.slope * t + self.intercept) + np.interp(t, self.z, self.p)) / 2
+        return np.clip(p, SURE, 1 - SURE)
 
     def as_json(self) -> dict[str, Any]:
         numbers = {name: getattr(self, name) for name in ("center", "spread", "slope", "intercept")}

@@ -120,9 +120,13 @@ class Expected:
         hidden = f"about {self.hidden:,.0f} of {self.unlabelled:,} unlabelled rows are positive"
         if self.hidden_interval is not None:
             hidden += " ({:,.0f} to {:,.0f})".format(*self.hidden_interval)
+        return f"{hidden}; {self.of_the_cut}"
+
+    @property
+    def of_the_cut(self) -> str:
         called = f"the cut should call {self.rows:,.0f} ± {self.rows.error:,.0f} rows"
         right = f"{self.precision:.0%} ± {self.precision.error:.0%} of them right"
-        return f"{hidden}; {called}, {right}, and find {self.recall:.0%} ± {self.recall.error:.0%} of the positives"
+        return f"{called}, {right}, and find {self.recall:.0%} ± {self.recall.error:.0%} of the positives"
 
     def as_json(self) -> dict[str, Any]:
         """Return plain numbers, for a report or a log."""
