@@ -30,6 +30,7 @@ from ..prior.scores import FOLDS
 from ..threshold import cut_at
 from ._wrapper import Wrapper, log_odds, row_keys, scores
 
+FOLDS_TO_CALIBRATE = 3
 BAGS = 20  # for a prior from this method's own scores: a mean of so many trees takes many values
 
 
@@ -74,22 +75,25 @@ class BaggingPU(Wrapper):
         self.threshold_ = cut_at(z, self.prior_)
         self.oob_decision_function_ = self._decide(oob)  # NaN for labelled rows, which every classifier was fitted on
         if self._calibrates():
-            alone = min(len(np.unique(row_keys(X)[s == kind])) for kind in (0, 1)) < 2
-            bags = -(-self.n_estimators // FOLDS)  # as many classifiers again
-            self._held_out = np.full(len(s), np.nan) if alone else self._held_out_scores(X, s, random, bags)
+            self._held_out = np.full(len(s), np.nan)
+            if min(len(np.unique(row_keys(X)[s == kind])) for kind in (0, 1)) > 1:
+                # means over fewer classifiers would vary more than the scores of new rows do
+                self._held_out = self._held_out_scores(X, s, random, FOLDS_TO_CALIBRATE, self.n_estimators)
 
     def _decide(self, score: np.ndarray) -> np.ndarray:
         """Return logit f - logit cut. Decision values have no scale, so they are given in standard deviations."""
         return (log_odds(score, self.estimators_) - self.threshold_) / self.scale_
 
-    def _held_out_scores(self, X: Any, s: np.ndarray, random: np.random.RandomState, bags: int = BAGS) -> np.ndarray:
+    def _held_out_scores(
+        self, X: Any, s: np.ndarray, random: np.random.RandomState, k: int = FOLDS, bags: int = BAGS
+    ) -> np.ndarray:
         """Return means over several draws in each fold: from one tree's scores, all 0 or 1, BBE would estimate 1."""
-        fold, score = self._folds(X, s, FOLDS, random), np.zeros(len(s))
+        fold, score = self._folds(X, s, k, random), np.zeros(len(s))
         for i in range(fold.max() + 1):
             out, P, U = (np.flatnonzero(which) for which in (fold == i, (fold != i) & (s == 1), (fold != i) & (s == 0)))
             for _ in range(bags):
                 rows = np.concatenate([P, random.choice(U, self._bag_size(len(P), len(U)))])
-                score[out] += scores(self._fit_one(X, rows, s[rows], random, bags * FOLDS), take(X, out)) / bags
+                score[out] += scores(self._fit_one(X, rows, s[rows], random, bags * k), take(X, out)) / bags
         return score
 
     def _bag_size(self, n_p: int, n_u: int) -> int:

@@ -37,7 +37,7 @@ from ..prior.bbe import bbe
 from ..threshold import cut_at
 from ._wrapper import Wrapper, log_odds, scores
 
-STEP_2_FOLDS = 3  # for the calibration
+STEP_2_FOLDS = 5  # for the calibration
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
