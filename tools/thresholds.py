@@ -42,8 +42,9 @@ def fitted(calibrate: bool = True) -> tuple[BaggingPU, np.ndarray, np.ndarray]:
 
 def table(model: BaggingPU, x: np.ndarray, y: np.ndarray) -> str:
     lines = ["| threshold | rows called, in 2,000 | truth | precision | truth | recall | truth |", "|---" * 7 + "|"]
+    score = model._raw_scores(x)
     for choice in CHOICES:
-        called = model.set_threshold(choice).predict(x) == 1
+        called = model.set_threshold(choice)._judged(score)[0] >= 0
         found = model.expected_
         right, share = (y[called].mean() if called.any() else 0.0), y[called].sum() / y.sum()
         cells = [f"{found.rows:.0f} ± {found.rows.error:.0f}", f"{called.mean() * UNLABELLED:.0f}"]
