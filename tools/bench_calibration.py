@@ -3,6 +3,7 @@
     DISTPU_TABLES=FOLDER python tools/bench_calibration.py forms      results/calibration/forms.md; minutes
     DISTPU_TABLES=FOLDER python tools/bench_calibration.py methods    results/calibration/methods.md; half an hour
     python tools/bench_calibration.py methods simulated               the same on simulated rows, without any file
+    ... methods tables bagging-pu,two-step                            the rows of these methods again
 
 FOLDER holds tables.py, whose `split` makes PU problems of real tables. Names in the environment variable HELD_BACK are
 left out. All problems are averaged: nothing here is chosen for one table.
@@ -222,7 +223,7 @@ def _keep_promises(promises: dict, z_p: np.ndarray, z_u: np.ndarray, y: np.ndarr
 # ------------------------------------------------------------------ methods
 
 
-def methods(source: Callable[[int, int], Iterator[Problem]]) -> Iterator[list[str]]:
+def methods(source: Callable[[int, int], Iterator[Problem]], names: list[str], before: str) -> Iterator[list[str]]:
     """The table so far, after each problem."""
     from distpu import METHODS
 
@@ -230,7 +231,8 @@ def methods(source: Callable[[int, int], Iterator[Problem]]) -> Iterator[list[st
     problems = 0
     for problem in source(ROWS["methods"], DRAWS["methods"]):
         problems += 1
-        for name, cls in METHODS.items():
+        for name in names or METHODS:
+            cls = METHODS[name]
             if cls.supervised:
                 continue
             start = time.perf_counter()
@@ -244,25 +246,33 @@ def methods(source: Callable[[int, int], Iterator[Problem]]) -> Iterator[list[st
             lines.setdefault(name, []).append(tuple(numbers_of))
             print(f"{problem.name} {name} {numbers_of[0]:.3f} {numbers_of[1]:.3f} "
                   f"{time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)  # fmt: skip
-        yield _table(lines, problems)
+        yield _table(lines, problems, before)
 
 
-def _table(lines: dict[str, list[tuple[float, ...]]], problems: int) -> list[str]:
+def _table(lines: dict[str, list[tuple[float, ...]]], problems: int, before: str) -> list[str]:
+    """Markdown. Methods that were not measured keep their rows from before."""
     text = [f"{problems} problems of at most {ROWS['methods']} training rows, one draw each, at the true prior.", ""]
     text += ["| method | calibration error before | after | accuracy cut by the method | by 'prior' | by 'half' | "
              "F1 cut by the method | by 'prior' | by 'half' |", "|---" * 9 + "|"]  # fmt: skip
-    total = []
+    rows = {cells[0]: tuple(map(float, cells[1:])) for cells in _cells(before)}
     for name, values in lines.items():
-        before, after, own, own_f1, prior, prior_f1, half, half_f1 = np.mean(values, axis=0)
-        total.append((before, after, own, prior, half, own_f1, prior_f1, half_f1))
-        text.append(_row(name, total[-1]))
-    text.append(_row("mean", np.mean(total, axis=0)))
+        first, after, own, own_f1, prior, prior_f1, half, half_f1 = np.mean(values, axis=0)
+        percent = 100 * np.array([own, prior, half, own_f1, prior_f1, half_f1])
+        rows[name] = (first, after, *percent)
+    rows.pop("mean", None)
+    text += [_row(name, values) for name, values in rows.items()]
+    text.append(_row("mean", np.mean([*rows.values()], axis=0)))
     return text
+
+
+def _cells(text: str) -> list[list[str]]:
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line.startswith("|")]
+    return [cells for cells in rows[2:] if len(cells) == 9]
 
 
 def _row(name: str, values: Any) -> str:
     before, after, *rest = values
-    return f"| {name} | {before:.3f} | {after:.3f} | {' | '.join(f'{100 * v:.1f}' for v in rest)} |"
+    return f"| {name} | {before:.3f} | {after:.3f} | {' | '.join(f'{v:.1f}' for v in rest)} |"
 
 
 def _error(fitted: Any, problem: Problem) -> float:
@@ -270,24 +280,27 @@ def _error(fitted: Any, problem: Problem) -> float:
     return calibration_error(with_share(p, problem.prior, problem.y_test.mean()), problem.y_test)
 
 
-def main(what: str, where: str) -> None:
+def main(what: str, where: str, names: list[str]) -> None:
     began, also = time.perf_counter(), " simulated" if where == "simulated" else ""
     OUT.mkdir(parents=True, exist_ok=True)
     warnings.simplefilter("ignore")
-    text: list[str] = []
-    for text in forms() if what == "forms" else methods(simulated if also else tables):
+    text, file = [], OUT / f"{what}{also.replace(' ', '-')}.md"
+    before = file.read_text() if names else ""
+    again = f" for the rows of {', '.join(names)}" if names else ""
+    for text in forms() if what == "forms" else methods(simulated if also else tables, names, before):
         versions = f"Python {platform.python_version()}, numpy {np.__version__}, scipy {scipy.__version__}"
         head = [
             f"# Calibration: {what}{' on simulated rows' if also else ''}",
             "",
-            f"`tools/bench_calibration.py {what}{also}`, {time.perf_counter() - began:.0f} s: {platform.machine()}, "
-            f"{os.cpu_count()} cores, one used; {versions}, scikit-learn {sklearn.__version__}. Calibration error: "
+            f"`tools/bench_calibration.py {what}{also}`, {time.perf_counter() - began:.0f} s{again}: "
+            f"{platform.machine()}, {os.cpu_count()} cores, one used; {versions}, scikit-learn {sklearn.__version__}. Calibration error: "
             "expected calibration error in 10 bins of equal size, with true labels.",
             "",
         ]
-        (OUT / f"{what}{also.replace(' ', '-')}.md").write_text("\n".join([*head, *text]) + "\n")
+        file.write_text("\n".join([*head, *text]) + "\n")
     print("\n".join(text))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1] if sys.argv[1:] else "forms", sys.argv[2] if sys.argv[2:] else "tables")
+    given = [*sys.argv[1:], *("forms", "tables", "")[len(sys.argv) - 1 :]]
+    main(given[0], given[1], given[2].split(",") if given[2] else [])

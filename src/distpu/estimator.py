@@ -152,6 +152,7 @@ class PUEstimator(Cuts, ClassifierMixin, BaseEstimator):
         self, rows: Any, s: np.ndarray, sets: dict[str, Any], folder: RunFolder | None, seed: int
     ) -> None:
         self.cut_ = None
+        self._take_estimate(None)  # a method that estimates its own prior has no other estimate
         if not self._calibrates():
             self._train(rows, s, sets, folder, seed)
             return

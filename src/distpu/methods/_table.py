@@ -29,6 +29,7 @@ class TableMethod(PUEstimator):
     oof_scores_  the raw score of each row by a model that was not fitted on it
     """
 
+    scores_held_out = True
     kept: ClassVar[tuple[str, ...]] = ()  # models and arrays that `_learn` sets and a folder stores
 
     folds: int = param(5, "number of folds; each model is fitted without one of them", least=2)
@@ -47,8 +48,6 @@ class TableMethod(PUEstimator):
         with Bar(self.progress in ("auto", True)) as self._bar, one_thread():
             self._learn(rows, s, np.random.RandomState(seed))
         del self._bar
-        if folder:
-            self._finish(folder)
 
     def _raw_scores(self, rows: Any) -> np.ndarray:
         with one_thread():
@@ -71,7 +70,7 @@ class TableMethod(PUEstimator):
     def _settle(self, z: np.ndarray, s: np.ndarray) -> None:
         """Set what follows from the out-of-fold scores: the prior, unless it is given, and the cut."""
         z_u = z[s == 0]
-        self.oof_scores_ = z
+        self.oof_scores_ = self._held_out = z
         self.prior_ = self._find_prior(z, s, None)
         self.threshold_ = cut_at(z_u, self.prior_)
 
