@@ -100,8 +100,8 @@ def figure(problems: dict[str, tuple[np.ndarray, np.ndarray]], found: dict[str, 
     panels[0, 0].legend(frameon=False, loc="upper left")
     panels[0, 0].set_ylabel("largest share that the cut allows")
     bottom = panels[1, 0]
-    bottom.plot([], [], "-", color="C0", linewidth=2, label="interval with two sides")
-    bottom.plot([], [], ":", color="C0", linewidth=2, label="upper bound: the truth may be lower")
+    bottom.plot([], [], "-", color="C0", linewidth=2, label="two sides")
+    bottom.plot([], [], ":", color="C0", linewidth=2, label="upper bound")
     bottom.legend(frameon=False, loc="center right")
     drawn.savefig(PAGE.with_suffix(".png"), dpi=120, metadata={"Software": None})
 

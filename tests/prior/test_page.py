@@ -41,6 +41,17 @@ def test_the_errors_are_those_of_the_benchmarks():
             assert f"| {name} | {' | '.join(cells[first : first + 3])} |" in text, (what, name)
 
 
+def test_the_coverage_is_that_of_the_benchmark():
+    rows = table("results/prior/simulated.md", "estimator", "mean absolute error", under="## All")
+    told = " ".join(text_of(PAGE).split())
+    (bbe, bbe_upper), (dedpul, dedpul_upper), (shaped, both) = (rows[n][3:5] for n in ("bbe", "dedpul", "binormal"))
+    assert f"held the truth in {bbe} (`bbe`), {dedpul} (`dedpul`) and {shaped} (`binormal`)" in told
+    assert f"in {bbe_upper} (`bbe`) and {dedpul_upper} (`dedpul`)" in told
+    assert f"inside `binormal`'s interval in {both.split(',')[0]}" in told
+    head = text_of("results/prior/simulated.md")
+    assert "two sides (19) | upper end holds (35)" in head and "On the 19 simulated" in told and "the 35 others" in told
+
+
 def test_the_tool_writes_the_page_as_it_is(tmp_path, monkeypatch, capsys):
     """Run as a command with --write, on a copy of the page whose tables are damaged."""
     page = tmp_path / "prior.md"

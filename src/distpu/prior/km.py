@@ -4,7 +4,8 @@ ICML 2016.
     phi_P, phi_U = kernel means;   d(l) = min over weights v of the rows, v >= 0, sum v = 1, of
                    || l phi_U + (1 - l) phi_P - sum_i v_i phi(x_i) ||
     prior = 1 - 1 / l*,  l* in [1, 8] = where the slope of d first exceeds a threshold (bisection to 0.04, step 0.02)
-    KM1: threshold 1 / sqrt(min(n_P, n_U)), and KM2's where that is above 0.9 ||phi_U - phi_P||
+    KM1: threshold 1 / sqrt(min(n_P, n_U)), and KM2's where that is above 0.9 ||phi_U - phi_P|| or the slope at 1 is
+         above it already: no share but 0 could be found then
     KM2: threshold 0.8 slope(1 -> 1.05) + 0.2 ||phi_U - phi_P||
 
 l phi_U + (1 - l) phi_P is the mean of the negatives at l = 1 / (1 - prior); beyond it, it is no mean of any rows. The
@@ -30,7 +31,8 @@ def km1(p: np.ndarray, u: np.ndarray, seed: int = 0) -> float:
     """Share of positives by kernel means; the threshold falls with the number of rows."""
     d, gap, n = curve(p, u, seed)
     threshold = 1 / np.sqrt(n)
-    return found(d, _second_threshold(d, gap) if threshold > 0.9 * gap else threshold)
+    drowned = threshold > 0.9 * gap or _first_slope(d) > threshold
+    return found(d, _second_threshold(d, gap) if drowned else threshold)
 
 
 def km2(p: np.ndarray, u: np.ndarray, seed: int = 0) -> float:
@@ -40,7 +42,11 @@ def km2(p: np.ndarray, u: np.ndarray, seed: int = 0) -> float:
 
 
 def _second_threshold(d: Callable[[float], float], gap: float) -> float:
-    return 0.8 * (d(1.05) - d(1.0)) / 0.05 + 0.2 * gap
+    return 0.8 * _first_slope(d) + 0.2 * gap
+
+
+def _first_slope(d: Callable[[float], float]) -> float:
+    return (d(1.05) - d(1.0)) / 0.05
 
 
 def found(d: Callable[[float], float], threshold: float) -> float:
