@@ -76,7 +76,7 @@ class TableMethod(PUEstimator):
 
     def _estimated(self, z: Any, s: np.ndarray) -> Estimate:
         """Estimate the prior from the method's own out-of-fold scores, which rank better than a forest's."""
-        return estimated_from_scores("binormal" if self.prior == "auto" else self.prior, z[s == 1], z[s == 0])
+        return estimated_from_scores(self.prior, z[s == 1], z[s == 0])
 
     # -------------------------------------------------------- save and load
 

@@ -31,7 +31,7 @@ ON_ROWS: dict[str, PriorFunction] = {  # (labelled rows, unlabelled rows)
     "km2": km.km2,
 }
 PRIORS = {**ON_SCORES, **ON_ROWS}
-AUTO = "bbe"
+AUTO = "binormal"
 # Estimators that have an interval of their own: (scores of labelled rows, of unlabelled rows, level) -> (low, high).
 INTERVALS: dict[str, Callable[[np.ndarray, np.ndarray, float], tuple[float, float]]] = {"binormal": credible}
 # Estimators that assume a shape, and which. Their interval has two sides as far as the assumption holds.

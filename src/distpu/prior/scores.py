@@ -8,7 +8,7 @@ import numpy as np
 
 from ..datasets.draw import folds
 
-FOLDS, TREES, MAX_ROWS, MAX_FEATURES = 5, 200, 20_000, 50
+FOLDS, TREES, LEAF, MAX_ROWS, MAX_FEATURES = 5, 200, 5, 20_000, 50
 DENSE = 50_000_000  # values; a wide sparse table with more is not made dense
 
 
@@ -30,7 +30,9 @@ def out_of_fold_scores(x: Any, s: np.ndarray, seed: int = 0) -> tuple[np.ndarray
     for k in range(fold.max() + 1):
         if not s[fold != k].any():  # all labelled rows are equal, and equal rows share a fold
             raise ValueError("prior='auto' needs at least 2 different labelled positives; give the prior as a number")
-        forest = RandomForestClassifier(TREES, n_jobs=-1 if len(z) > 2000 else 1, random_state=seed)
+        forest = RandomForestClassifier(
+            TREES, min_samples_leaf=LEAF, n_jobs=-1 if len(z) > 2000 else 1, random_state=seed
+        )
         forest.fit(z[fold != k], s[fold != k])
         score[fold == k] = forest.predict_proba(z[fold == k])[:, 1]
     return score[s == 1], score[s == 0]
