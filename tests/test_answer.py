@@ -22,7 +22,7 @@ def table(tmp_path, toy):
 
 def test_the_answer_has_the_model_the_rows_the_prior_and_the_counts(table, tmp_path):
     path, frame, y = table
-    answer = fit_file(path, "fraud", prior=0.4, folder=tmp_path / "run", **TINY)
+    answer = fit_file(path, "fraud", method="dist-pu", prior=0.4, folder=tmp_path / "run", **TINY)
     assert (answer.labelled, answer.unlabelled, answer.prior, answer.estimated) == (30, 270, 0.4, False)
     assert answer.hidden == pytest.approx(108)
     assert answer.ranked["probability"].is_monotonic_decreasing and len(answer.ranked) == 270
@@ -30,7 +30,7 @@ def test_the_answer_has_the_model_the_rows_the_prior_and_the_counts(table, tmp_p
     assert answer.predicted == answer.ranked["positive"].sum()
     written = pd.read_csv(tmp_path / "run/ranked.csv")
     assert written["row"].tolist() == answer.ranked["row"].tolist()
-    again = fit_file(path, "fraud", prior=0.4, folder=tmp_path / "run", **TINY)
+    again = fit_file(path, "fraud", method="dist-pu", prior=0.4, folder=tmp_path / "run", **TINY)
     assert again.finished_before and not answer.finished_before
     pd.testing.assert_frame_equal(again.ranked, answer.ranked)
 
@@ -39,12 +39,27 @@ def test_python_and_the_command_give_the_same_bits(table, tmp_path, monkeypatch)
     """One door: DistPU(), fit_file() and `distpu fit` on the same data."""
     path, frame, _ = table
     monkeypatch.chdir(tmp_path)
-    done("fit", "t.csv", "--label", "fraud", "--set", "epochs=2", "--set", "warm_up_epochs=2", "--folder", "cli")
+    done(
+        "fit",
+        "t.csv",
+        "--label",
+        "fraud",
+        "--method",
+        "dist-pu",
+        "--set",
+        "epochs=2",
+        "--set",
+        "warm_up_epochs=2",
+        "--folder",
+        "cli",
+    )
     X = frame.drop(columns="fraud")
     here = DistPU(random_state=0, **TINY).fit(X, frame["fraud"])
     expected = here.decision_function(X)
     np.testing.assert_array_equal(distpu.load("cli").decision_function(X), expected)
-    np.testing.assert_array_equal(fit_file(path, "fraud", **TINY).model.decision_function(X), expected)
+    np.testing.assert_array_equal(
+        fit_file(path, "fraud", method="dist-pu", **TINY).model.decision_function(X), expected
+    )
 
 
 @pytest.mark.parametrize("method", ["elkan-noto", "bagging-pu", "two-step"])
@@ -67,6 +82,6 @@ def test_mistakes_are_named_before_the_file_is_read(tmp_path):
     with pytest.raises(ValueError, match="method 'dist-pi' is not known; did you mean 'dist-pu'"):
         fit_file(tmp_path / "none.csv", "y", method="dist-pi")
     with pytest.raises(ValueError, match="dist-pu has no setting 'epoch'; did you mean 'epochs'"):
-        fit_file(tmp_path / "none.csv", "y", epoch=3)
+        fit_file(tmp_path / "none.csv", "y", method="dist-pu", epoch=3)
     with pytest.raises(ValueError, match="prior=1.5 must lie strictly between 0 and 1"):
         fit_file(tmp_path / "none.csv", "y", prior=1.5)

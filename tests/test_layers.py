@@ -58,7 +58,13 @@ def test_imports_point_down(path):
             assert own and (name.startswith("_") or path.name == "__init__.py" or name in EXTENDS.get(path.stem, ()))
 
 
-EXTENDS = {"imb_pu": ("nnpu",), "pusb": ("nnpu",), "apu": ("nnpu",), "tedn": ("cvir",)}  # the paper that each extends
+EXTENDS = {
+    "imb_pu": ("nnpu",),
+    "pusb": ("nnpu",),
+    "apu": ("nnpu",),
+    "tedn": ("cvir",),
+    "auto": ("method_class",),
+}  # the paper that each extends
 
 
 def test_files_are_rooms_one_can_see_through():

@@ -1,7 +1,7 @@
 """distpu: learning from positive and unlabelled data. scikit-learn outside, PyTorch inside.
 
->>> from distpu import DistPU
->>> clf = DistPU().fit(X, y)                 # y: 1 = known positive, 0 = unlabelled        # doctest: +SKIP
+>>> from distpu import AutoPU
+>>> clf = AutoPU().fit(X, y)                 # y: 1 = known positive, 0 = unlabelled        # doctest: +SKIP
 >>> clf.prior_, clf.predict_proba(X)[:, 1]                                                  # doctest: +SKIP
 """
 
@@ -35,6 +35,7 @@ _HOME = {
     "ElkanNoto": "methods.elkan_noto",
     "TwoStep": "methods.two_step",
     "BlendPU": "methods.blend_pu",
+    "AutoPU": "methods.auto",
     "PUEstimator": "estimator",
     "load": "saved",
     "Answer": "answer",
@@ -60,6 +61,7 @@ __all__ = [
     "UPU",
     "VPU",
     "Answer",
+    "AutoPU",
     "BaggingPU",
     "BlendPU",
     "DistPU",
@@ -90,6 +92,7 @@ if TYPE_CHECKING:
     from .estimator import PUEstimator
     from .methods import METHODS
     from .methods.apu import APU
+    from .methods.auto import AutoPU
     from .methods.bagging_pu import BaggingPU
     from .methods.blend_pu import BlendPU
     from .methods.cvir import CVIR

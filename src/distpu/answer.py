@@ -15,6 +15,7 @@ from .estimator import PUEstimator
 from .files.run_folder import RunFolder
 from .inputs import read_labels
 from .methods import make
+from .methods.auto import AutoPU
 from .params import near
 from .prior import is_number
 
@@ -49,7 +50,7 @@ def fit_file(
     label: str | None = None,
     *,
     positive: Any = None,
-    method: str = "dist-pu",
+    method: str = "auto",
     prior: Any = "auto",
     folder: str | Path | None = None,
     random_state: int = 0,
@@ -60,6 +61,7 @@ def fit_file(
     label     the label column: 1 = known positive, 0 or empty = unlabelled (.npz: the array y)
     positive  the label value of known positives, when it is not 1
     folder    the model and ranked.csv are written there; a finished folder is restored instead of trained
+    method    a name in METHODS; "auto" takes BlendPU for a table and DistPU for images
     settings  of the method, such as epochs=20 or preset="paper"
     """
     told = {"prior": prior, "random_state": random_state, **settings}
@@ -80,6 +82,8 @@ def fit_file(
     start, earlier = time.perf_counter(), run.seconds() if run else 0.0
     model.fit(X, y, folder=place)
     seconds = earlier + time.perf_counter() - start
+    if isinstance(model, AutoPU):
+        model = model.chosen_
     answer = _answer(model, X, y, label, not is_number(prior), seconds, before, place)
     if run is not None:
         table = answer.ranked
@@ -93,7 +97,8 @@ def _answer(
 ) -> Answer:
     import pandas as pd
 
-    decision, p = model.judged(X)
+    own = getattr(model, "oof_scores_", None)  # of models that did not see the row; others take it for a negative
+    decision, p = model.judged(X) if own is None else model._judged(own)
     s, _ = read_labels(y, model.pos_label)
     unlabelled = np.flatnonzero(s == 0)
     order = unlabelled[np.argsort(-p[unlabelled], kind="stable")]

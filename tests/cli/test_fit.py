@@ -7,14 +7,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from distpu import METHODS, DistPU, datasets
+from distpu import METHODS, BlendPU, datasets
 from distpu.inputs import read_labels
 from distpu.metrics import METRICS
 from distpu.prior import AUTO, PRIORS
 from distpu.study import runs as bench
 from terminal import distpu, done, refused
 
-SHORT = ("--set", "epochs=2", "--set", "warm_up_epochs=2")
+SHORT = ("--method", "dist-pu", "--set", "epochs=2", "--set", "warm_up_epochs=2")
 
 
 def rows_of(text):
@@ -96,7 +96,7 @@ def test_labels_in_many_spellings(here, toy, monkeypatch, column, option, end):
         seen.append(read_labels(y, self.pos_label)[0])
         raise ValueError("enough")
 
-    monkeypatch.setattr(DistPU, "fit", watched)
+    monkeypatch.setattr(BlendPU, "fit", watched)  # what a table gets
     assert distpu("fit", f"other.{end}", "--label", "fraud", *option).err == "distpu: enough\n"
     np.testing.assert_array_equal(seen[0], toy[1])
 

@@ -17,7 +17,12 @@ if TYPE_CHECKING:
 
 def fit(
     data: Data,
-    method: Annotated[str, typer.Option(metavar="NAME", help="The method (distpu methods).")] = "dist-pu",
+    method: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME", help="The method (distpu methods); 'auto' takes blend-pu for a table, dist-pu for images."
+        ),
+    ] = "auto",
     label: Label = None,
     positive: Positive = None,
     labelled: Labelled = None,
@@ -77,6 +82,7 @@ def fit(
     if data in datasets.NAMES:
         if label is not None or positive is not None:
             raise ValueError(f"--label and --positive are for files; {data} is a data set whose labels are known")
+        method = suited_to(data, data_root) if method == "auto" else method
         folder = folder or Path("runs") / f"{data}-{method}-seed{seed}"
         _fit_named(data, data_root, method, folder, labelled, scenario, read_prior(prior, "true"), seed, preset, values)
         return
@@ -91,7 +97,15 @@ def fit(
             raise ValueError(f"{method} has no presets; leave --preset out")
         values = {"preset": preset, **values}
     values = {"prior": read_prior(prior, "auto"), "random_state": seed, **values}
-    _print_answer(fit_file(data, label, positive=positive, method=method, folder=folder, **values), method)
+    _print_answer(fit_file(data, label, positive=positive, method=method, folder=folder, **values))
+
+
+def suited_to(name: str, root: Path | None) -> str:
+    """The method for a data set by name."""
+    from .. import datasets
+    from ..methods.auto import suited
+
+    return suited(datasets.load(name, root).x)
 
 
 def _fit_named(
@@ -128,12 +142,12 @@ def _fit_named(
     print(f"score the test rows:  distpu predict {folder} {name}")
 
 
-def _print_answer(answer: Answer, method: str) -> None:
+def _print_answer(answer: Answer) -> None:
     from ..files.run_folder import RunFolder
 
     unlabelled, folder = answer.unlabelled, answer.folder
     how = "finished before, not trained again" if answer.finished_before else f"trained in {answer.seconds:.1f} s"
-    print(f"{answer.labelled} labelled positives, {unlabelled} unlabelled rows; {method}, {how}")
+    print(f"{answer.labelled} labelled positives, {unlabelled} unlabelled rows; {answer.model.name}, {how}")
     if math.isfinite(answer.prior):
         fill(f"positives hidden among the unlabelled rows: {_known_prior(answer)}")
     print(f"predicted positive: {answer.predicted} of {unlabelled} unlabelled rows")

@@ -33,7 +33,7 @@ def predict(
     A line per row: its number (0 is the first), its probability of being positive, and 1 where the model calls it
     positive:
 
-        distpu predict runs/transactions-dist-pu-seed0 new.csv --out scores.csv
+        distpu predict runs/transactions-auto-seed0 new.csv --out scores.csv
 
     Another cut than that of the fit, if the model has held-out rows:
 

@@ -65,9 +65,13 @@ METHODS = Methods(
 
 
 def method_class(name: str) -> type[PUEstimator]:
-    """Return the class of a method. The error for an unknown name suggests the nearest one."""
+    """Return the class of a method; "auto" chooses one by the data. The error for an unknown name has the nearest."""
+    if name == "auto":
+        from .auto import AutoPU
+
+        return AutoPU
     if name not in METHODS:
-        raise ValueError(f"method {name!r} is not known{near(name, METHODS)} (distpu methods lists all)")
+        raise ValueError(f"method {name!r} is not known{near(name, ['auto', *METHODS])} (distpu methods lists all)")
     return METHODS[name]
 
 
@@ -76,6 +80,8 @@ def make(name: str, settings: dict[str, Any], cls: type[PUEstimator] | None = No
     cls = cls or method_class(name)
     known = [f.name for f in fields(cls)]
     for told in settings:
+        if told not in known and name == "auto":
+            raise ValueError(f"{told!r} is a setting of some methods only; name the method, such as --method dist-pu")
         if told not in known:
             raise ValueError(f"{name} has no setting {told!r}{near(told, known)} (distpu methods {name} lists all)")
     method = cls(**settings)
