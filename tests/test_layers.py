@@ -11,7 +11,7 @@ SRC = Path(__file__).parents[1] / "src/distpu"
 LAYERS = [
     {"cli"},
     {"study"},
-    {"report", "tune", "saved", "answer"},
+    {"report", "tune", "saved", "answer", "diagnosis"},
     {"methods"},
     {"estimator", "train"},
     {"prior", "threshold", "nets"},
@@ -20,6 +20,7 @@ LAYERS = [
 ]
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
 NO_TORCH = ["estimator", "prior", "threshold", "inputs", "datasets", "params", "metrics", "files", "progress", "cli"]
+NO_TORCH += ["diagnosis"]
 
 
 def room_of(path: Path) -> str:

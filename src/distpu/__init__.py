@@ -40,6 +40,9 @@ _HOME = {
     "load": "saved",
     "Answer": "answer",
     "fit_file": "answer",
+    "Diagnosis": "diagnosis",
+    "Finding": "diagnosis",
+    "diagnose": "diagnosis",
     "draw_pu": "datasets.draw",
     "unlabelled_prior": "datasets.draw",
     "PriorEstimator": "prior",
@@ -64,8 +67,10 @@ __all__ = [
     "AutoPU",
     "BaggingPU",
     "BlendPU",
+    "Diagnosis",
     "DistPU",
     "ElkanNoto",
+    "Finding",
     "ImbPU",
     "Naive",
     "PUEstimator",
@@ -77,6 +82,7 @@ __all__ = [
     "TEDn",
     "TwoStep",
     "compare_methods",
+    "diagnose",
     "draw_pu",
     "estimate_prior",
     "fit_file",
@@ -89,6 +95,7 @@ __all__ = [
 if TYPE_CHECKING:
     from .answer import Answer, fit_file
     from .datasets.draw import draw_pu, unlabelled_prior
+    from .diagnosis import Diagnosis, Finding, diagnose
     from .estimator import PUEstimator
     from .methods import METHODS
     from .methods.apu import APU
