@@ -11,6 +11,7 @@ from .. import __version__
 from .compare import compare
 from .data import data
 from .demo import demo
+from .diagnose import diagnose
 from .fit import fit
 from .methods import methods
 from .predict import predict
@@ -82,5 +83,5 @@ def start(
         print(context.get_help())
 
 
-for command in (fit, predict, prior, demo, reproduce, compare, methods, data):
+for command in (fit, predict, prior, diagnose, demo, reproduce, compare, methods, data):
     app.command()(command)

@@ -1,0 +1,96 @@
+"""`distpu diagnose`: what may be wrong with a file of PU data, said in sentences."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ._options import Label, Positive
+from ._print import fill, print_table
+
+if TYPE_CHECKING:
+    from ..diagnosis import Diagnosis
+
+
+def diagnose(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A .csv, .parquet or .npz file.")],
+    label: Label = None,
+    positive: Positive = None,
+    prior: Annotated[
+        float | None,
+        typer.Option(metavar="P", help="Share of positives among the unlabelled rows, if you know it."),
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="S", min=0, help="Seed of the folds and of the model.")] = 0,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="PNG", help="Also draw the scores, the curve against the prior, and columns.")
+    ] = None,
+    json: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Also write all findings with their numbers as JSON.")
+    ] = None,
+) -> None:
+    """Say what may be wrong with your data before you trust a result.
+
+    A table whose column 'fraud' is 1 for known cases and 0 or empty elsewhere:
+
+        distpu diagnose transactions.csv --label fraud
+
+    Seven questions are answered without true labels: is labelling selective, does a column give the label away, how
+    separable are labelled and unlabelled rows, are there enough labelled rows, are there copies, does the row order
+    matter, how much does the result hang on the prior. With a picture and a file for other programs:
+
+        distpu diagnose transactions.csv --label fraud --plot diagnosis.png --json diagnosis.json
+
+    The levels are: ok, unknown (it could not be tested), look (read it), warning (act before you go on). The exit code
+    is 0 whatever is found.
+    """
+    from ..answer import positive_value, read_own
+    from ..diagnosis import diagnose as look
+    from ..files.out import check_out
+    from ..params import need
+    from .fit import check_file
+
+    check_file(file)
+    if prior is not None and not 0 < prior < 1:
+        raise ValueError(f"--prior {prior:g} must lie strictly between 0 and 1")
+    if plot is not None:
+        need("matplotlib", "plots", "drawing")
+    for path in filter(None, (plot, json)):
+        check_out(path, file)
+    X, y, column = read_own(file, label)
+    found = look(X, y, prior=prior, pos_label=positive_value(y, column, positive), random_state=seed)
+    _print(found, file)
+    _write(found, file, plot, json)
+    options = f" --label {label}" * (label is not None) + f" --positive {positive}" * (positive is not None)
+    options += f" --prior {prior:g}" if prior is not None else ""
+    if found.level in ("ok", "unknown"):
+        print(f"next:  distpu fit {file}{options}")
+
+
+def _print(found: Diagnosis, file: str) -> None:
+    rows = found.labelled + found.unlabelled
+    print(f"{file}: {found.labelled:,} labelled and {found.unlabelled:,} unlabelled rows")
+    if found.looked_at < rows:
+        fill(f"A sample of {found.looked_at:,} rows was scored. Copies and the row order were looked for in all rows.")
+    print()
+    cells = []
+    for one in found.findings:
+        level = one.level.upper() if one.level == "warning" else one.level
+        cells.append((level, one.name, "\n".join(filter(None, (one.text, one.remedy and f"-> {one.remedy}")))))
+    print_table(["level", "question", "answer"], cells)
+    print()
+
+
+def _write(found: Diagnosis, file: str, plot: Path | None, json: Path | None) -> None:
+    from json import dumps
+
+    from ..files.out import write_out
+
+    if plot is not None:
+        from ..diagnosis.picture import draw
+
+        if write_out(plot, draw(found), file):
+            print(f"picture: {plot}")
+    if json is not None and write_out(json, dumps(found.to_dict(), indent=1).encode() + b"\n", file):
+        print(f"json: {json}")
