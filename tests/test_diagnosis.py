@@ -178,6 +178,15 @@ def test_single_columns():
     assert (found["sign"].blank_labelled, found["sign"].blank_unlabelled) == (0.5, 28 / 320)
 
 
+def test_a_column_that_tells_the_classes_apart():
+    """Hidden positives keep the AUC of labelled against unlabelled rows of a perfect column at 1 - prior / 2."""
+    s = np.repeat([1, 0, 0], [100, 120, 280])
+    x = np.repeat([1.0, 0.0], [220, 280])[:, None].astype(np.float32)
+    (found,) = single_columns(x, s, np.arange(500) % 2, ["status"], 0.3)
+    assert found.auc == pytest.approx(0.85) and found.auc_of_classes == pytest.approx(1)
+    assert found.level == "look"
+
+
 def test_a_sample_of_the_unlabelled_rows_makes_no_range_pure():
     """A tenth of the unlabelled rows is looked at. In the upper half of the column 40 of 60 rows are labelled."""
     s = np.repeat([1, 0, 0], [40, 2, 38])

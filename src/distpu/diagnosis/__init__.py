@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -20,11 +21,12 @@ from .copies import count_copies
 from .curve import Assumed, Point
 from .findings import Finding
 from .scores import MAX_COLUMNS, MAX_ROWS, boosted, components, dense, fold_of, sampled
-from .selective import LEAST, TOP, Contrast, contrasts
+from .selective import CANDIDATES, LEAST, TOP, Contrast, contrasts
 
 __all__ = ["Diagnosis", "Finding", "diagnose"]
 
 ESTIMATOR, CAUTIOUS, LEVEL, BOOTSTRAP = "dedpul", "bbe", 0.9, 100
+STEPS = 5 + CANDIDATES  # of the progress bar
 
 
 @dataclass(frozen=True)
@@ -95,12 +97,13 @@ def diagnose(
 
 
 def _diagnosed(x: Any, s: np.ndarray, names: list[str], given: float | None, seed: int, bar: Bar) -> Diagnosis:
-    steps = iter(range(1, 6))
+    steps = count()
 
     def step(text: str) -> None:
-        bar.update("diagnosing", next(steps), 6, text)
+        bar.update("diagnosing", next(steps), STEPS, text)
 
     labelled, unlabelled = int(s.sum()), int((s == 0).sum())
+    step("copies")
     same = count_copies(x, s)
     rows = sampled(s, MAX_ROWS, seed)
     runs = runs_in_order(s)
@@ -120,8 +123,7 @@ def _diagnosed(x: Any, s: np.ndarray, names: list[str], given: float | None, see
     alone = single_columns(part, t, fold, names, share, (unlabelled / (t == 0).sum()) / (labelled / t.sum()))
     odd = {c.name for c in alone if c.level != "ok"}
     without = _prior_without(part, t, fold, names, odd, seed) if odd and not wide else None
-    step("how rows were labelled")
-    found = [] if wide else contrasts(part, t, fold, names, seed)
+    found = [] if wide else contrasts(part, t, fold, names, seed, step)
     step("the curve")
     used = share if given is None else given
     assumed = Assumed(t, z, used, unlabelled)

@@ -21,7 +21,8 @@ class Column:
     """How well one column alone tells labelled from unlabelled rows, measured on rows held out."""
 
     name: str
-    auc: float
+    auc: float  # of labelled against unlabelled rows
+    auc_of_classes: float  # of positives against negatives, if the estimated prior is right
     blank_labelled: float  # share of the labelled rows in which the column is blank
     blank_unlabelled: float
     pure: float  # share of labelled rows in ranges of the column that hold almost no other rows; 0: no such ranges
@@ -32,7 +33,8 @@ class Column:
     def level(self) -> str:
         if self.auc >= ALMOST:
             return "warning"
-        return "look" if self.auc >= TELLING or self.pure > 0 or self.blank_is_a_sign else "ok"
+        told = max(self.auc, self.auc_of_classes) >= TELLING or self.pure or self.blank_is_a_sign
+        return "look" if told else "ok"
 
     @property
     def by_blanks(self) -> bool:
@@ -69,7 +71,8 @@ def _column(v: np.ndarray, s: np.ndarray, half: np.ndarray, name: str, prior: fl
     if found < LEAST or covers < COVERS or share < PURE:
         share = covers = 0.0
     auc, p, u = float(pu_auc(s, score)), float(blank[labelled].mean()), float(blank[~labelled].mean())
-    return Column(name, auc, p, u, share, covers, _is_a_sign(p, u, s, prior))
+    classes = float(np.clip((auc - prior / 2) / (1 - prior), 0, 1))
+    return Column(name, auc, classes, p, u, share, covers, _is_a_sign(p, u, s, prior))
 
 
 def _is_a_sign(p: float, u: float, s: np.ndarray, prior: float) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..metrics import Metric
-from .columns import Column
+from .columns import TELLING, Column
 from .copies import Copies
 from .curve import Point
 from .selective import SURE, Contrast
@@ -170,8 +170,13 @@ def give_away(columns: list[Column], without: float | None, prior: float) -> Fin
             f"There are ranges of column {first.name!r} in which {_percent(first.pure)} of the rows are labelled; they "
             f"hold {_percent(first.covers)} of the labelled rows. Alone it has an AUC of {first.auc:.2f}."
         )
-    else:
+    elif first.auc >= TELLING:
         how = f"Column {first.name!r} alone tells labelled from unlabelled rows with an AUC of {first.auc:.2f}."
+    else:
+        how = (
+            f"Column {first.name!r} alone tells positives from negatives with an AUC of {first.auc_of_classes:.2f}, if "
+            f"{prior:.2g} of the unlabelled rows are positive."
+        )
     more = f" So do {_names([c.name for c in odd[1:]])}." if odd[1:] else ""
     change = ""
     if without is not None:

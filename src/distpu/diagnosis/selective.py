@@ -20,6 +20,7 @@ docs/diagnosis.md has the rates of false alarms and of detection.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,8 +53,10 @@ class Contrast:
         return self.tested and self.z > Z and abs(self.larger - 0.5) - self.allowed > EXCESS
 
 
-def contrasts(x: np.ndarray, s: np.ndarray, fold: np.ndarray, names: list[str], seed: int) -> list[Contrast]:
-    """Return the candidates, the most different first."""
+def contrasts(
+    x: np.ndarray, s: np.ndarray, fold: np.ndarray, names: list[str], seed: int, tell: Callable[[str], None]
+) -> list[Contrast]:
+    """Return the candidates, the most different first. `tell` hears the name of each column before it is tested."""
     rows = sampled(s, max(ROWS, CELLS // x.shape[1]), seed)
     x, s, fold = x[rows], s[rows], fold[rows]
     rank = _ranks(x)
@@ -64,6 +67,7 @@ def contrasts(x: np.ndarray, s: np.ndarray, fold: np.ndarray, names: list[str], 
     found = []
     for j in np.argsort(-power, kind="stable")[:CANDIDATES]:
         rest = np.flatnonzero(~together[j] & (spread > 0))
+        tell(names[j])
         if power[j] > 0 and len(rest):
             z = boosted(np.ascontiguousarray(x[:, rest]), s, fold, seed)
             found.append(contrast(rank[:, j], s, z, names[j]))
