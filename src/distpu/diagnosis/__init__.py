@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import count
@@ -12,8 +13,7 @@ import numpy as np
 from ..inputs import numbers as as_numbers
 from ..inputs import read_labels
 from ..metrics import pu_auc, pu_roc_auc
-from ..prior import ON_SCORES, inside_unit
-from ..prior.interval import bootstrapped, percentile
+from ..prior import ON_SCORES, Estimate, PriorEstimator, inside_unit
 from ..progress import Bar
 from . import findings
 from .columns import LEVELS, Column, follows_the_order, runs_in_order, single_columns
@@ -25,7 +25,7 @@ from .selective import CANDIDATES, LEAST, TOP, Contrast, contrasts
 
 __all__ = ["Diagnosis", "Finding", "diagnose"]
 
-ESTIMATOR, CAUTIOUS, LEVEL, BOOTSTRAP = "dedpul", "bbe", 0.9, 100
+ESTIMATOR, CAUTIOUS, BOOTSTRAP = "dedpul", "bbe", 100
 STEPS = 5 + CANDIDATES  # of the progress bar
 
 
@@ -39,6 +39,7 @@ class Diagnosis:
     looked_at: int  # rows; a sample of a large table
     prior: float  # estimated share of positives among the unlabelled rows
     interval: tuple[float, float]  # its 90 % interval
+    two_sided: bool  # whether the interval has two sides; else the estimate is an upper bound
     largest: float  # the largest share that is consistent with the labelled rows, estimated with caution
     given: float | None  # the prior that the user knows
     curve: list[Point]  # the result against the prior that one assumes
@@ -118,7 +119,10 @@ def _diagnosed(x: Any, s: np.ndarray, names: list[str], given: float | None, see
     fold = fold_of(table, t, seed)
     z = boosted(table, t, fold, seed)
     step("the prior")
-    share, low, high, largest = _prior(z, t, seed)
+    estimate = _estimate(z, t, seed)
+    share, (low, high) = estimate.prior, estimate.interval or (estimate.prior, estimate.prior)
+    # The second estimator is nearly always too high, so that a given prior above both is not due to the estimate.
+    largest = inside_unit(max(high, ON_SCORES[CAUTIOUS](*_pair(z, t))), t)
     step("columns one by one")
     alone = single_columns(part, t, fold, names, share, (unlabelled / (t == 0).sum()) / (labelled / t.sum()))
     odd = {c.name for c in alone if c.level != "ok"}
@@ -135,7 +139,7 @@ def _diagnosed(x: Any, s: np.ndarray, names: list[str], given: float | None, see
         findings.enough_labelled(labelled, share, low, high),
         findings.copies(same),
         findings.order(*runs, follows_the_order(part, rows, names) if runs[2] < findings.TOGETHER else []),
-        findings.sensitivity(at, below, above, given is not None),
+        findings.sensitivity(at, below, above, given is not None, "" if estimate.two_sided else estimate.reading),
     ]
     return Diagnosis(
         findings=sorted(listed, key=lambda one: -LEVELS.index(one.level)),
@@ -144,6 +148,7 @@ def _diagnosed(x: Any, s: np.ndarray, names: list[str], given: float | None, see
         looked_at=len(rows),
         prior=share,
         interval=(low, high),
+        two_sided=bool(estimate.two_sided),
         largest=largest,
         given=given,
         curve=assumed.curve(min(low, used), max(high, used)),
@@ -154,19 +159,17 @@ def _diagnosed(x: Any, s: np.ndarray, names: list[str], given: float | None, see
     )
 
 
-def _prior(z: np.ndarray, s: np.ndarray, seed: int) -> tuple[float, float, float, float]:
-    """The share of positives among the unlabelled rows, the ends of its interval, and the largest consistent share.
+def _estimate(z: np.ndarray, s: np.ndarray, seed: int, bootstrap: int = BOOTSTRAP) -> Estimate:
+    """The share of positives among the unlabelled rows, from scores."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # few labelled rows are a finding of their own
+        return PriorEstimator(ESTIMATOR, bootstrap=bootstrap, random_state=seed).fit_scores(*_pair(z, s)).estimate_
 
-    The largest one is that of a second estimator, which is nearly always too high, if it is above the interval.
-    """
+
+def _pair(z: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Scores of labelled and of unlabelled rows, between 0 and 1."""
     p = 1 / (1 + np.exp(-z))
-    labelled, unlabelled = p[s == 1], p[s == 0]
-    function = ON_SCORES[ESTIMATOR]
-    share = function(labelled, unlabelled)
-    low, high = percentile(share, bootstrapped(function, labelled, unlabelled, BOOTSTRAP, seed), LEVEL)
-    largest = max(high, ON_SCORES[CAUTIOUS](labelled, unlabelled))
-    share, low, high, largest = (inside_unit(one, s) for one in (share, low, high, largest))
-    return share, low, high, largest
+    return p[s == 1], p[s == 0]
 
 
 def _prior_without(
@@ -176,8 +179,7 @@ def _prior_without(
     rest = [j for j, name in enumerate(names) if name not in odd and np.nanstd(x[:, j]) > 0]
     if not rest:
         return None
-    p = 1 / (1 + np.exp(-boosted(np.ascontiguousarray(x[:, rest]), s, fold, seed)))
-    return inside_unit(ON_SCORES[ESTIMATOR](p[s == 1], p[s == 0]), s)
+    return _estimate(boosted(np.ascontiguousarray(x[:, rest]), s, fold, seed), s, seed, bootstrap=0).prior
 
 
 def _why_not(wide: bool, labelled: int, columns: int) -> str:

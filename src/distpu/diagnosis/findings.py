@@ -207,7 +207,8 @@ def order(runs: int, expected: float, deviation: float, follow: list[str]) -> Fi
     return Finding("row order", "look", text, remedy, numbers)
 
 
-def sensitivity(at: Point, low: Point, high: Point, given: bool) -> Finding:
+def sensitivity(at: Point, low: Point, high: Point, given: bool, reading: str) -> Finding:
+    """reading: why the estimated prior is an upper bound, where it is one."""
     numbers = {"prior": at.prior, "called": at.called, "precision": at.precision, "recall": at.recall}
     numbers |= {"called_low": low.called, "called_high": high.called, "precision_if_low": low.kept_precision}
     source = "given" if given else "estimated"
@@ -222,6 +223,7 @@ def sensitivity(at: Point, low: Point, high: Point, given: bool) -> Finding:
         f" Over the interval of the prior {low.called:,} to {high.called:,} rows are called. If its lower end is the "
         f"truth, only {_percent(low.kept_precision)} of the {at.called:,} are positive."
     )
+    text += f" {reading}" if reading else ""
     if high.prior > WIDE * low.prior:
         remedy = "The result hangs on the prior. Give it if you know it (--prior P), or check some rows by hand."
         return Finding("prior", "look", text, remedy, numbers)
