@@ -11,6 +11,7 @@ from ..params import need
 from . import Diagnosis
 
 LABELLED, UNLABELLED, MARK = "#1b7837", "#9970ab", "#b2182b"
+TOP = 1.5  # of the axis of shares: the legend stands above 1
 COLOURS = {"ok": "#878787", "look": "#e08214", "warning": "#b2182b"}
 
 
@@ -56,20 +57,24 @@ def _curve(axis: Any, diagnosis: Diagnosis) -> None:
     axis.plot(prior, kept, color=LABELLED, linestyle="--", label=f"precision if the {used} prior sets it")
     called = np.array([one.called for one in diagnosis.curve]) / diagnosis.unlabelled
     axis.plot(prior, called, color="black", linestyle=":", label="share of rows called if this prior sets the cut")
-    axis.axvspan(*diagnosis.interval, color=MARK, alpha=0.12, linewidth=0)
-    axis.axvline(diagnosis.prior, color=MARK, label=f"estimated prior {diagnosis.prior:.2g}, 90 % interval")
+    low, high = diagnosis.interval
+    axis.axvspan(low, high, ymax=1 / TOP, color=MARK, alpha=0.12, linewidth=0)
+    told = f"estimated prior {diagnosis.prior:.2g}, 90 % interval"
+    axis.axvline(diagnosis.prior, ymax=1 / TOP, color=MARK, label=told)
     if diagnosis.given is not None:
-        axis.axvline(diagnosis.given, color="black", linestyle="--", label=f"given prior {diagnosis.given:.2g}")
+        told = f"given prior {diagnosis.given:.2g}"
+        axis.axvline(diagnosis.given, ymax=1 / TOP, color="black", linestyle="--", label=told)
     axis.set(
         title="The result against the prior that is the truth",
         xscale="log",
-        ylim=(0, 1.02),
+        ylim=(0, TOP),
+        yticks=np.linspace(0, 1, 6),
         xlabel="share of positives among the unlabelled rows",
     )
     axis.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     axis.xaxis.set_major_formatter("{x:g}")
     axis.xaxis.set_minor_formatter("")
-    axis.legend(fontsize=8, loc="best")
+    axis.legend(frameon=False, fontsize=8, loc="upper left")
 
 
 def _columns(axis: Any, diagnosis: Diagnosis) -> None:
