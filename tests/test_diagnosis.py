@@ -12,7 +12,8 @@ from distpu.diagnosis.columns import follows_the_order, runs_in_order, single_co
 from distpu.diagnosis.copies import count_copies
 from distpu.diagnosis.curve import Assumed
 from distpu.diagnosis.scores import MAX_COLUMNS, fold_of, sampled
-from distpu.diagnosis.selective import contrast
+from distpu.diagnosis.selective import _together, contrast
+from pages import blocks
 
 NAMES = ["a", "b", "c", "noise"]
 
@@ -140,6 +141,13 @@ def test_mistakes_are_refused():
         diagnose(pd.DataFrame({"word": ["x"] * 100}), s)
 
 
+def test_the_guides_python_runs(capsys):
+    (block,) = blocks("docs/diagnosis.md")
+    x, y = clouds(n=300)
+    exec(block, {"X": x, "y": labels(y, count=40)})
+    assert "look labelled rows 40 labelled rows." in capsys.readouterr().out
+
+
 # ----------------------------------------------------------------- the parts by hand
 
 
@@ -160,6 +168,20 @@ def test_negatives_among_the_likely_rows_raise_no_alarm():
     s = np.repeat([1, 0], [200, 1000])
     z, v = random.normal(size=(2, 1200)) + np.array([[0.8], [2.0]]) * y
     assert not contrast(v, s, z, "v").differs
+
+
+def test_columns_go_together_within_a_class():
+    """All three columns tell the classes apart, and so correlate over all rows; within a class only two do."""
+    random = np.random.default_rng(0)
+    y = np.arange(400) % 2
+    a, b, noise = random.normal(size=(3, 400))
+    x = np.column_stack([a, a + 0.3 * noise, b]) + 4 * y[:, None]
+    rank = x.argsort(axis=0).argsort(axis=0)
+    np.testing.assert_array_equal(_together(rank), np.ones((3, 3), dtype=bool))
+    np.testing.assert_array_equal(
+        _together(rank[y == 1]), [[True, True, False], [True, True, False], [False, False, True]]
+    )
+    assert _together(np.ones((5, 2))).tolist() == [[True, False], [False, True]]  # constant columns
 
 
 def test_single_columns():

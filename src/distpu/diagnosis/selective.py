@@ -5,7 +5,8 @@ The assumption here: the OTHER columns recognise some positives surely. Then a c
 the unlabelled rows that the other columns find just as likely.
 
 For each of the columns in which labelled and unlabelled rows differ most:
-    the column, and those that go with it (rank correlation above 0.5), are left out; the rest scores rows out of fold
+    the column and those that go with it (rank correlation above 0.5 in labelled rows) are left out
+    the other columns score the rows, out of fold
     R1 = rows that score as the upper 40 % of the labelled rows do;  R2 = as the next 30 %
     A  = share of pairs (labelled, unlabelled) in R1 in which the labelled row has the larger value; equal: half
 Labelled rows and unlabelled positives in R1 score alike, so the choice of rows by their score favours neither.
@@ -14,7 +15,8 @@ Negatives in R1 do move A away from 1/2. How many there may be follows from how 
     negatives among the unlabelled rows of R1 <= (1 - q) / (2 - q)      if their share in R2 is at least twice as large
     |A - 1/2| <= (1 - q) / (2 - q) |A_N - 1/2|, A_N: labelled rows against the unlabelled rows of the lower half
 A column is reported if |A - 1/2| is above that bound by Z standard errors. It is not tested where the others separate
-the classes too little (AUC of positives against negatives below SEPARATED if R1 were pure), or R1 has too few rows.
+the classes too little (AUC of positives against negatives, if R1 were pure, less 2 standard errors, below SEPARATED),
+or R1 has too few rows.
 docs/diagnosis.md has the rates of false alarms and of detection.
 """
 
@@ -62,8 +64,7 @@ def contrasts(
     rank = _ranks(x)
     spread = rank.std(axis=0)
     power = np.array([abs(float(pu_auc(s, one)) - 0.5) for one in rank.T]) * (spread > 0)
-    together = np.abs(np.corrcoef(np.where(spread > 0, rank, np.arange(len(s))[:, None] % 2), rowvar=False))
-    together = np.atleast_2d(together) > ALIKE
+    together = _together(rank[s == 1])
     found = []
     for j in np.argsort(-power, kind="stable")[:CANDIDATES]:
         rest = np.flatnonzero(~together[j] & (spread > 0))
@@ -72,6 +73,18 @@ def contrasts(
             z = boosted(np.ascontiguousarray(x[:, rest]), s, fold, seed)
             found.append(contrast(rank[:, j], s, z, names[j]))
     return sorted(found, key=lambda one: (not one.differs, not one.tested, -one.z))
+
+
+def _together(rank: np.ndarray) -> np.ndarray:
+    """Return which columns go with which, by the ranks in labelled rows; each goes with itself.
+
+    Labelled rows are of one class. In all rows, any two columns that tell the classes apart would go together, and
+    without both of them nothing might be left to recognise positives by.
+    """
+    rank = rank - rank.mean(axis=0)
+    length = np.sqrt((rank**2).sum(axis=0))
+    rank = rank / np.where(length > 0, length, 1)
+    return (np.abs(rank.T @ rank) > ALIKE) | np.eye(rank.shape[1], dtype=bool)
 
 
 def contrast(v: np.ndarray, s: np.ndarray, z: np.ndarray, name: str) -> Contrast:
@@ -89,7 +102,8 @@ def contrast(v: np.ndarray, s: np.ndarray, z: np.ndarray, name: str) -> Contrast
     apart = abs(_larger(v[p], v[lower])[0] - 0.5)
     larger, error = _larger(v[first & p], v[first & u])
     share = min(0.99, (u1 / u.sum()) / (p1 / p.sum()))  # of positives among the unlabelled rows, if R1 were pure
-    separated = (float(pu_auc(s, z)) - share / 2) / (1 - share)
+    auc = pu_auc(s, z)
+    separated = (auc - 2 * auc.error - share / 2) / (1 - share)  # chance must not make it up where the share is large
     tested = min(p1, u1) >= LEAST and separated >= SEPARATED and flat >= FLAT
     return Contrast(name, larger, error, (1 - q) / (2 - q) * apart, bool(tested))
 
