@@ -243,3 +243,11 @@ def test_the_demo_gives_the_readmes_numbers(tmp_path, monkeypatch):
         found = float(re.search(rf"{method}: test accuracy ([\d.]+)", ended.err)[1])
         told = float(re.search(rf"([\d.]+) ± [\d.]+ for {name}", page)[1])
         assert abs(found - told) < 1, (method, found)
+
+
+@pytest.mark.parametrize("what", ["simulated", "tables"])
+def test_the_rates_of_the_diagnosis_are_the_kept_ones(what):
+    whole = text_of(f"results/diagnosis/{what}.md").split("\n## ")[0]  # each group has a table of its own below
+    (rates,) = re.findall(r"(?:^\|.*\n)+", whole, re.MULTILINE)
+    assert len(rates.splitlines()) > 8
+    assert rates in text_of("docs/diagnosis.md")
