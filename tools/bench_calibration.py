@@ -289,12 +289,13 @@ def main(what: str, where: str, names: list[str]) -> None:
     again = f" for the rows of {', '.join(names)}" if names else ""
     for text in forms() if what == "forms" else methods(simulated if also else tables, names, before):
         versions = f"Python {platform.python_version()}, numpy {np.__version__}, scipy {scipy.__version__}"
+        machine = f"{platform.machine()}, {os.cpu_count()} cores, one used"
         head = [
             f"# Calibration: {what}{' on simulated rows' if also else ''}",
             "",
-            f"`tools/bench_calibration.py {what}{also}`, {time.perf_counter() - began:.0f} s{again}: "
-            f"{platform.machine()}, {os.cpu_count()} cores, one used; {versions}, scikit-learn {sklearn.__version__}. Calibration error: "
-            "expected calibration error in 10 bins of equal size, with true labels.",
+            f"`tools/bench_calibration.py {what}{also}`, {time.perf_counter() - began:.0f} s{again}: {machine}; "
+            f"{versions}, scikit-learn {sklearn.__version__}. Calibration error: expected calibration error in 10 bins "
+            "of equal size, with true labels.",
             "",
         ]
         file.write_text("\n".join([*head, *text]) + "\n")
