@@ -101,7 +101,7 @@ def _answer(
     decision, p = model.judged(X) if own is None else model._judged(own)
     s, _ = read_labels(y, model.pos_label)
     unlabelled = np.flatnonzero(s == 0)
-    order = unlabelled[np.argsort(-p[unlabelled], kind="stable")]
+    order = unlabelled[np.argsort(-decision[unlabelled], kind="stable")]  # sure rows may share a probability
     ranked = pd.DataFrame({"row": order, "probability": p[order], "positive": (decision[order] >= 0).astype(int)})
     called = int(ranked["positive"].sum())
     return Answer(

@@ -49,3 +49,19 @@ def test_the_guides_numbers_are_what_its_tool_found(tmp_path, monkeypatch):
     monkeypatch.setitem(tool["figure"].__globals__, "PAGE", page)
     tool["figure"](model, model, x[:2000], y[:2000])
     assert page.with_suffix(".png").stat().st_size > 10_000
+
+
+def test_the_guides_results_are_those_of_the_results_folder():
+    text = " ".join(text_of(PAGE).split())
+    mean = table("results/calibration/methods.md", "method")["mean"]
+    assert f"over all methods the error falls from {mean[0]} to {mean[1]}" in text
+    accuracy, by_f1 = f"({mean[4]}, against {mean[2]} for", f"({mean[5]}, against {mean[6]} for"
+    assert accuracy in text and f'{mean[3]} for `"prior"`)' in text
+    assert by_f1 in text and f'{mean[7]} for `"half"`)' in text
+    for scorer in ("forest", "boosting"):
+        forms = table("results/calibration/forms.md", "form", under=f"## Forms, on the scores of a {scorer}")
+        before, after = (float(forms[form][0]) for form in ("none: sigma(log-odds)", "the mean of both"))
+        assert f"{scorer} from {before:.3f} to {after:.3f}" in text
+        assert f"{float(forms['the mean of both'][2]):.3f}" in text
+    seen = table("results/calibration/forms.md", "probabilities")["calibrated and raw"]
+    assert f"true error by {seen[2]} over all" in text

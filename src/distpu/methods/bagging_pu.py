@@ -5,7 +5,7 @@
     f(x) = mean of f_t(x);       for an unlabelled row of the training set over the t with x not in U_t (out of bag)
 
     the cut: a share `prior` of the out-of-bag scores of U lies above it
-    P(y=1 | x) = sigma(logit f(x) - logit cut)
+    P(y=1 | x): logit f, calibrated on scores of three folds; with calibrate=False sigma(logit f(x) - logit cut)
 
 Assumes: labelled positives are a random draw from all positives. U_t must be small; by default it has as many rows as
 P. Then U_t holds few positives, other ones in each draw, and the two classes have the same size. The prior is needed

@@ -9,7 +9,9 @@
 
 Both are cut off at 1. The rows are split into folds, and each fold's model scores the rows that it did not see, so that
 all labelled rows count for c. g is the mean of the folds' models, calibrated to P(s=1 | x) by an isotonic regression on
-those out-of-fold scores. A prior given as a number gives c = n_P / (n_P + prior n_U) instead.
+those out-of-fold scores. This decides which rows are called. Probabilities are calibrated on the same scores by
+distpu.threshold, which keeps their mean at the prior; with calibrate=False they are those above.
+A prior given as a number gives c = n_P / (n_P + prior n_U) instead.
 
 Assumes: labelled positives are a random draw from all positives (SCAR), and positives and negatives hardly overlap,
 since g reaches c only where a row is surely positive. Overlap, a weak classifier or few labelled rows make the prior

@@ -12,6 +12,7 @@ below 1 - `confident` join N.
 
 BBE finds a share of U from the spies' scores. The cut is step 2's own, at 1/2, unless more than that share or less than
 a third of it lies above; then the cut is moved there. With the prior given as a number, that share of U lies above.
+Probabilities are calibrated on scores of five folds of step 2.
 
 Assumes: labelled positives are a random draw from all positives, so that a spy scores as a hidden positive does, and
 positives and negatives can be told apart. No prior is needed; prior_ is the share of U that is predicted positive.

@@ -8,7 +8,7 @@ The probability is that among rows like the unlabelled ones. It is the mean of t
                        p = min(1, k r),  k >= 1 such that E_U[p] = prior
 
 Platt's map is steady with few labelled rows. The isotonic one finds what no sigmoid has. On the development tables the
-mean of both has a lower calibration error and a lower Brier score than either (results/calibration/forms.md).
+mean of both has the lowest calibration error, and a Brier score like Platt's (results/calibration/forms.md).
 
 Assumes: labelled rows are a random draw from the positives, all scores are of rows that the model was not fitted on,
 and the prior is right. A prior that is wrong by d makes the probabilities wrong by d on the mean; PU data cannot show
