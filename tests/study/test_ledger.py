@@ -111,9 +111,9 @@ def test_a_setting_that_is_added_later_changes_no_key_where_it_changes_nothing(m
     settings = experiments.resolved(NNPU.make())
     monkeypatch.setattr(experiments, "resolved", lambda _: {**settings, "momentum": 0.9})
     assert dataclasses.replace(NNPU).key != before
-    monkeypatch.setattr(experiments, "AS_BEFORE", {"momentum": 0.9})
+    monkeypatch.setitem(experiments.AS_BEFORE, "momentum", 0.9)
     assert dataclasses.replace(NNPU).key == before
-    monkeypatch.setattr(experiments, "AS_BEFORE", {"momentum": 0.5})
+    monkeypatch.setitem(experiments.AS_BEFORE, "momentum", 0.5)
     assert dataclasses.replace(NNPU).key != before
 
 
