@@ -12,6 +12,7 @@ LAYERS = [
     {"cli"},
     {"study"},
     {"report", "tune", "saved", "answer", "diagnosis"},
+    {"judge"},
     {"methods"},
     {"estimator", "train"},
     {"prior", "threshold", "nets"},

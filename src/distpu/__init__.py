@@ -48,9 +48,9 @@ _HOME = {
     "PriorEstimator": "prior",
     "estimate_prior": "prior",
     "prior_with_interval": "prior",
-    "PUStratifiedKFold": "tune",
-    "compare_methods": "tune",
-    "make_pu_scorer": "tune",
+    "PUStratifiedKFold": "judge",
+    "compare_methods": "judge",
+    "make_pu_scorer": "judge",
 }
 __all__ = [
     "APU",
@@ -97,6 +97,7 @@ if TYPE_CHECKING:
     from .datasets.draw import draw_pu, unlabelled_prior
     from .diagnosis import Diagnosis, Finding, diagnose
     from .estimator import PUEstimator
+    from .judge import PUStratifiedKFold, compare_methods, make_pu_scorer
     from .methods import METHODS
     from .methods.apu import APU
     from .methods.auto import AutoPU
@@ -121,7 +122,6 @@ if TYPE_CHECKING:
     from .methods.vpu import VPU
     from .prior import PriorEstimator, estimate_prior, prior_with_interval
     from .saved import load
-    from .tune import PUStratifiedKFold, compare_methods, make_pu_scorer
 
 
 def __getattr__(name: str) -> Any:

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from distpu.judge import compare_methods
 from distpu.study import runs as bench
-from distpu.tune import compare_methods
 from small import NETWORKS
 from terminal import distpu, done, refused
 

@@ -95,7 +95,7 @@ def _compare_on_file(
     path: str, methods: list[str], label: str | None, positive: str | None, prior: str | float, preset: str
 ) -> None:
     from ..answer import positive_value, read_own
-    from ..tune import Judged, best, compare_methods
+    from ..judge import Judged, best, compare_methods
 
     X, y, column = read_own(path, label)
     judged: list[Judged] = []

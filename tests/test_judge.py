@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
 
 from distpu import BaggingPU, PUStratifiedKFold, draw_pu, make_pu_scorer, metrics
-from distpu.tune import SCORERS, Judged, best, compare_methods
+from distpu.judge import SCORERS, Judged, best, compare_methods
 
 
 def test_methods_are_judged_on_rows_they_did_not_see(toy):
