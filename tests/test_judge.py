@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
 
 from distpu import BaggingPU, PUStratifiedKFold, draw_pu, make_pu_scorer, metrics
-from distpu.judge import SCORERS, Judged, best, compare_methods
+from distpu.judge import SCORERS, Judge, Judged, best, compare_methods
 
 
 def test_methods_are_judged_on_rows_they_did_not_see(toy):
@@ -228,3 +228,36 @@ def test_the_preset_is_told_to_the_methods_that_have_one(toy):
     X, s, _ = toy
     (failed,) = compare_methods(X, s, ["nnpu"], prior=0.4, preset="nonsense")
     assert failed[0] == "nnpu" and "nnpu has no preset 'nonsense'" in failed[1]
+
+
+# ------------------------------------------------------------------------ whose accuracy
+
+
+def test_pu_accuracy_is_that_of_the_unlabelled_rows_where_the_labelled_rows_were_taken_out_of_them():
+    """A user's table is a single set. The judge's default still estimates the accuracy among the unlabelled rows."""
+    random, unlabelled, everyone, judged, of_all = np.random.default_rng(0), [], [], [], []
+    for _ in range(300):
+        y = random.random(600) < 0.5
+        s = (y & (random.random(600) < 0.4)).astype(int)
+        z = random.normal(size=600) + 2.0 * y - 0.6  # the cut is not in the middle: the two populations differ
+        right, prior = (z >= 0) == y, y[s == 0].mean()
+        unlabelled.append(right[s == 0].mean())
+        everyone.append(right.mean())
+        judged.append(metrics.pu_accuracy(s, z, prior))
+        of_all.append(metrics.pu_accuracy(s, z, prior, "single-set"))
+    assert np.mean(judged) == pytest.approx(np.mean(unlabelled), abs=0.004)
+    assert np.mean(of_all) == pytest.approx(np.mean(everyone), abs=0.004)
+    assert np.mean(everyone) - np.mean(unlabelled) > 0.02  # or the test could not tell them apart
+
+
+def test_a_judge_scores_each_row_once_and_keeps_copies_together(toy):
+    X, s, _ = toy
+    judge = Judge.of(np.concatenate([X, X[:50]]), np.concatenate([s, 0 * s[:50]]), 0.4, k=3)
+    assert judge.folds == 3 and (judge.fold[:50] == judge.fold[300:]).all()
+    seen = list(judge.scores(lambda: BaggingPU(n_estimators=5, prior=0.4, random_state=0)))
+    for i, z in enumerate(seen):
+        assert (~np.isnan(z) == (judge.fold <= i)).all()
+    part = judge.fold == 0
+    assert judge.value(seen[0]) == metrics.pu_accuracy(judge.s[part], seen[0][part], 0.4)
+    with pytest.raises(ValueError, match="at least 2 different labelled positives, y marks 1; label more"):
+        Judge.of(X, s * (np.cumsum(s) <= 1), 0.4)

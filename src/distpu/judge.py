@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from inspect import signature
 from typing import Any
@@ -14,13 +14,70 @@ from sklearn.utils import _safe_indexing as take
 
 from . import metrics
 from .datasets.draw import folds
+from .estimator import PUEstimator
 from .inputs import read_labels
 from .methods import make, method_class
 from .methods._wrapper import row_keys
+from .metrics import Metric
 from .params import near
 from .prior import share_of
 
 FOLDS = 3
+
+
+@dataclass(frozen=True)
+class Judge:
+    """Judges models on a user's own rows without negatives. Each row is scored once, by a model not trained on it.
+
+    The default metric is the PU accuracy among rows like the unlabelled ones (scenario "case-control"). These rows
+    are what a user asks about. The labelled rows have their answer already. This holds too where the labelled rows
+    were taken out of the population: given the labels, the labelled rows are a draw from the positives, and the
+    unlabelled rows are a separate draw that holds a share `prior` of positives. The scenario "single-set" judges by the
+    population of all rows, labelled and unlabelled, for a model that will score new rows of that population.
+    """
+
+    X: Any
+    s: np.ndarray
+    prior: float  # share of positives among the unlabelled rows; the same for every model that is judged
+    fold: np.ndarray  # of each row
+    metric: str = "pu_accuracy"  # one of SCORERS: more is better
+    scenario: str = "case-control"
+
+    @classmethod
+    def of(
+        cls,
+        X: Any,
+        s: np.ndarray,
+        prior: float,
+        k: int = FOLDS,
+        random_state: int = 0,
+        metric: str = "pu_accuracy",
+        scenario: str = "case-control",
+    ) -> Judge:
+        """Make a judge with k folds, or with fewer folds where fewer different rows are labelled."""
+        keys = _keys(X)
+        different = len(np.unique(keys[s == 1]))
+        if different < 2:
+            raise ValueError(f"judging needs at least 2 different labelled positives, y marks {different}; label more")
+        fold = folds(keys[:, None], s, min(k, different), random_state)
+        return cls(X, s, prior, fold, metric, scenario)
+
+    @property
+    def folds(self) -> int:
+        return int(self.fold.max()) + 1
+
+    def scores(self, model: Callable[[], PUEstimator]) -> Iterator[np.ndarray]:
+        """Yield, after each fold, the scores of the rows held out so far. Other rows have NaN."""
+        z = np.full(len(self.s), np.nan)
+        for i in range(self.folds):
+            out, rest = np.flatnonzero(self.fold == i), np.flatnonzero(self.fold != i)
+            z[out] = model().fit(take(self.X, rest), self.s[rest]).decision_function(take(self.X, out))
+            yield z.copy()
+
+    def value(self, z: np.ndarray, s: np.ndarray | None = None) -> Metric:
+        """Return the metric of scores, more is better, over the rows that have a score. `s`: of other rows than all."""
+        s, scored = self.s if s is None else s, ~np.isnan(z)
+        return more_is_better(self.metric, s[scored], z[scored], self.prior, self.scenario)
 
 
 @dataclass(frozen=True)
@@ -48,28 +105,29 @@ def compare_methods(
 ) -> Iterator[Judged | tuple[str, str]]:
     """Yield the metrics of each method on a user's own rows, or (name, reason) if the method fails.
 
-    All methods get the same prior. It is given, or estimated once.
+    All methods get the same prior. It is given, or estimated once. PU accuracy is that among rows like the unlabelled
+    ones: these rows are what a user asks about, whether the labelled rows were taken out of them or not.
     """
     s, _ = read_labels(y, pos_label)
-    share = share_of(prior, X, s)
-    fold = folds(row_keys(X)[:, None], s, min(k, int(s.sum())), random_state)
+    judge = Judge.of(X, s, share_of(prior, X, s), k, random_state)
     for name in methods:
-        start, z = time.perf_counter(), np.empty(len(s))
-        told: dict[str, Any] = {"prior": share, "random_state": random_state}
-        if method_class(name).trains_network:
-            told["preset"] = preset
+        start, z = time.perf_counter(), np.empty(0)
+        told = told_to(name, judge.prior, random_state, preset)
         try:
-            for i in range(fold.max() + 1):
-                model = make(name, told)
-                out, rest = np.flatnonzero(fold == i), np.flatnonzero(fold != i)
-                model.fit(take(X, rest), s[rest])
-                z[out] = model.decision_function(take(X, out))
+            for scores in judge.scores(lambda name=name, told=told: make(name, told)):  # type: ignore[misc]
+                z = scores
         except (ValueError, FloatingPointError) as why:
             yield name, " ".join(str(why).split())
             continue
         seconds = time.perf_counter() - start
-        accuracy, auc = metrics.pu_accuracy(s, z, share), metrics.pu_auc(s, z)
+        accuracy, auc = judge.value(z), metrics.pu_auc(s, z)
         yield Judged(name, float(accuracy), accuracy.error, float(auc), float((z[s == 0] >= 0).mean()), seconds)
+
+
+def told_to(name: str, prior: float, random_state: int, preset: str = "auto") -> dict[str, Any]:
+    """Return what every method is told that is judged: the prior, the seed, and the preset if it has presets."""
+    told: dict[str, Any] = {"prior": prior, "random_state": random_state}
+    return {**told, "preset": preset} if method_class(name).trains_network else told
 
 
 def best(judged: Iterable[Judged]) -> list[Judged]:
@@ -96,10 +154,29 @@ class PUScorer:
 
     def __call__(self, estimator: Any, X: Any, y: Any) -> float:
         s, (_, positive) = read_labels(y, self.pos_label)
-        metric = metrics.PU_METRICS[self.name.removeprefix("neg_")]
-        told = {"prior": self.prior, "scenario": self.scenario}
-        found = metric(s, _decisions(estimator, X, positive), **{k: told[k] for k in told if k in _names(metric)})
-        return -abs(float(found)) if self.name == "neg_prior_gap" else float(-found if "neg_" in self.name else found)
+        return float(more_is_better(self.name, s, _decisions(estimator, X, positive), self.prior, self.scenario))
+
+
+def check_scorer(name: str) -> None:
+    if name not in SCORERS:
+        hint = f"; did you mean 'neg_{name}'?" if name in LESS_IS_BETTER else near(name, SCORERS)
+        raise ValueError(f"there is no PU scorer {name!r}{hint}; known: {', '.join(SCORERS)}")
+
+
+def check_scenario(scenario: str) -> None:
+    if scenario not in metrics.SCENARIOS:
+        known = ", ".join(map(repr, metrics.SCENARIOS))
+        raise ValueError(f"scenario={scenario!r} is not known; use one of {known}")
+
+
+def more_is_better(name: str, s: np.ndarray, z: np.ndarray, prior: float | None, scenario: str) -> Metric:
+    """Return the metric of a scorer's name, with its standard error."""
+    metric = metrics.PU_METRICS[name.removeprefix("neg_")]
+    told = {"prior": prior, "scenario": scenario}
+    found = metric(s, z, **{k: told[k] for k in told if k in _names(metric)})
+    if name == "neg_prior_gap":
+        return Metric(-abs(float(found)), found.error)
+    return Metric(-float(found), found.error) if name.startswith("neg_") else found
 
 
 def make_pu_scorer(
@@ -116,9 +193,7 @@ def make_pu_scorer(
     y holds PU labels, and a row is called positive where `predict` calls it so. Give the folds with
     `cv=PUStratifiedKFold()`: each fold needs labelled rows.
     """
-    if name not in SCORERS:
-        hint = f"; did you mean 'neg_{name}'?" if name in LESS_IS_BETTER else near(name, SCORERS)
-        raise ValueError(f"there is no PU scorer {name!r}{hint}; known: {', '.join(SCORERS)}")
+    check_scorer(name)
     if prior is None and name not in NO_PRIOR:
         raise ValueError(
             f"{name!r} needs prior=, the share of positives among the unlabelled rows; "
@@ -126,10 +201,12 @@ def make_pu_scorer(
         )
     if prior is not None and not 0 < prior < 1:
         raise ValueError(f"prior={prior} must lie strictly between 0 and 1")
-    if scenario not in metrics.SCENARIOS:
-        known = ", ".join(map(repr, metrics.SCENARIOS))
-        raise ValueError(f"scenario={scenario!r} is not known; use one of {known}")
+    check_scenario(scenario)
     return PUScorer(name, prior, scenario, pos_label)
+
+
+def _keys(X: Any) -> np.ndarray:
+    return row_keys(X.reshape(len(X), -1) if getattr(X, "ndim", 2) > 2 else X)  # images are rows of pixels here
 
 
 def _names(metric: Any) -> list[str]:
@@ -170,7 +247,7 @@ class PUStratifiedKFold(BaseCrossValidator):
 
     def _iter_test_masks(self, X: Any = None, y: Any = None, groups: Any = None) -> Iterator[np.ndarray]:
         s, _ = read_labels(y, self.pos_label)
-        keys = row_keys(X.reshape(len(X), -1) if getattr(X, "ndim", 2) > 2 else X)  # images are rows of pixels here
+        keys = _keys(X)
         labelled = len(np.unique(keys[s == 1]))
         if labelled < self.n_splits:
             raise ValueError(
