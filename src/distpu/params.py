@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 T = TypeVar("T")
+Search = tuple[Any, ...] | list[Any]  # (low, high), (low, high, "log") or a list of values
 
 
 def param(
@@ -22,12 +23,14 @@ def param(
     most: Any = None,
     below: Any = None,
     one_of: Any = None,
+    search: Search | None = None,
 ) -> T:
     """Declare a hyper-parameter with its default, its help and its range.
 
-    fit checks the range. `distpu methods NAME` shows all three.
+    fit checks the range. `distpu methods NAME` shows all three. `search` says where `distpu tune` looks:
+    (low, high), for whole numbers if both are whole; (low, high, "log") for steps by factors; or a list of values.
     """
-    rules = {"above": above, "least": least, "most": most, "below": below, "one_of": one_of}
+    rules = {"above": above, "least": least, "most": most, "below": below, "one_of": one_of, "search": search}
     return field(default=default, metadata={"help": help, **{k: v for k, v in rules.items() if v is not None}})
 
 

@@ -76,14 +76,23 @@ def method_class(name: str) -> type[PUEstimator]:
 
 
 def make(name: str, settings: dict[str, Any], cls: type[PUEstimator] | None = None) -> PUEstimator:
-    """Return a method with checked settings. The error for an unknown setting suggests the nearest one."""
+    """Return a method with checked settings. The error for an unknown setting suggests the nearest one.
+
+    `estimator__NAME` is the setting NAME of the classifier inside a wrapper, also of its default classifier.
+    """
     cls = cls or method_class(name)
     known = [f.name for f in fields(cls)]
+    inside: dict[str, Any] = {}
+    if "estimator" in known:  # a wrapper
+        inside = {told[11:]: value for told, value in settings.items() if told.startswith("estimator__")}
+        settings = {told: value for told, value in settings.items() if not told.startswith("estimator__")}
     for told in settings:
         if told not in known and name == "auto":
             raise ValueError(f"{told!r} is a setting of some methods only; name the method, such as --method dist-pu")
         if told not in known:
             raise ValueError(f"{name} has no setting {told!r}{near(told, known)} (distpu methods {name} lists all)")
-    method = cls(**settings)
+    method: Any = cls(**settings)
+    if inside:
+        method._with_inside(inside)
     method._check_parameters()
     return method

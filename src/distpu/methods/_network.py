@@ -60,9 +60,11 @@ class NetworkMethod(PUEstimator):
                         "'auto': 'small' for tables below 20,000 rows if the method has it, else 'paper'")  # fmt: skip
     network: Any = param("auto", "'auto', 'mlp', 'cnn-13', 'resnet-50', or a callable that returns a torch module")
     scaling: str = param("auto", "how the network scales its input", one_of=nets.SCALINGS)
-    epochs: int = tuned(60, "passes over the rows", least=1)
-    lr: float = tuned(5e-4, "initial learning rate of Adam; a cosine brings it to 0", above=0)
-    weight_decay: float = tuned(5e-3, "L2 penalty on every parameter, BatchNorm and biases too", least=0)
+    epochs: int = tuned(60, "passes over the rows", least=1, search=(3, 100, "log"))
+    lr: float = tuned(5e-4, "initial learning rate of Adam; a cosine brings it to 0", above=0,
+                     search=(1e-5, 1e-2, "log"))  # fmt: skip
+    weight_decay: float = tuned(5e-3, "L2 penalty on every parameter, BatchNorm and biases too", least=0,
+                               search=(1e-6, 0.1, "log"))  # fmt: skip
     batch_size: int = tuned(256, "rows in a step", least=2)
     sampling: str = tuned("mixed", "labelled rows in a batch: left to chance ('mixed'), spread evenly ('stratified'), "
                           "or a fixed number in each ('paired')", one_of=tuple(SAMPLINGS))  # fmt: skip

@@ -24,13 +24,20 @@ from ..estimator import PUEstimator
 from ..files import models
 from ..files.run_folder import RunFolder
 from ..inputs import numbers
-from ..params import param
+from ..params import Search, near, param
 from ..prior import Estimate, estimated, estimated_from_scores
 from ..prior.scores import FOLDS
 from ..progress import Bar
 
 FEW = 20_000  # rows; with fewer, a second thread saves little time in boosting
 TINY = 1e-6  # probabilities are kept this far from 0 and 1 before their log-odds are taken
+BOOSTING: dict[str, Search] = {  # where to look for settings of gradient boosting
+    "learning_rate": (0.01, 0.3, "log"),
+    "max_iter": (20, 400, "log"),
+    "max_leaf_nodes": (4, 64, "log"),
+    "min_samples_leaf": (5, 100, "log"),
+    "l2_regularization": (0.0, 10.0),
+}
 KEPT_FROM = 1.0  # seconds; a model that took longer to fit is stored for a resume
 
 
@@ -45,6 +52,7 @@ class Wrapper(PUEstimator):
     """
 
     needs_prior: ClassVar[bool] = False
+    search_inside: ClassVar[dict[str, Search]] = {}  # where `distpu tune` looks for settings of the default classifier
     kept: ClassVar[tuple[str, ...]] = ()  # models and arrays besides estimators_ that `_learn` sets and a folder stores
 
     estimator: Any = param(None, "the classifier inside: any with fit and predict_proba or decision_function")
@@ -104,6 +112,16 @@ class Wrapper(PUEstimator):
         return tags
 
     # ------------------------------------------------------ what methods call
+
+    def _with_inside(self, settings: dict[str, Any]) -> None:
+        """Take settings of the classifier inside, named as that classifier names them."""
+        model = self._default() if self.estimator is None else clone(self.estimator)
+        known = model.get_params()
+        for name in settings:
+            if name not in known:
+                what = f"{type(model).__name__}, the classifier inside {self.name},"
+                raise ValueError(f"{what} has no setting {name!r}{near(name, known)}")
+        self.estimator = model.set_params(**settings)
 
     def _fresh(self, random: np.random.RandomState) -> Any:
         """Return an unfitted copy of the classifier inside. A random_state of None gets a seed."""

@@ -90,12 +90,13 @@ class APU(NetworkMethod):
 
     variant: str = param("apnu", "the risk of step 2; 'purr' has no step 1",
                          one_of=("apnu", "wuu", "purr"))  # fmt: skip
-    rho: float = param(0.5, "for 'apnu': 0 learns the positives from P alone, 1 from the target rows", least=0, most=1)
+    rho: float = param(0.5, "for 'apnu': 0 learns the positives from P alone, 1 from the target rows", least=0, most=1,
+                       search=(0.0, 1.0))  # fmt: skip
     target_prior: float | None = param(None, "share of positives among the target rows; None means that of `prior`",
                                        above=0, below=1)  # fmt: skip
     loss: str = param("sigmoid", "surrogate l(z) of step 2; step 1 has the logistic loss", one_of=tuple(LOSSES))
-    posterior_epochs: int = tuned(30, "passes over the rows in step 1", least=1)
-    epochs: int = tuned(60, "passes over the rows in step 2", least=1)
+    posterior_epochs: int = tuned(30, "passes over the rows in step 1", least=1, search=(3, 100, "log"))
+    epochs: int = tuned(60, "passes over the rows in step 2", least=1, search=(3, 100, "log"))
     sampling: str = tuned("stratified", "labelled rows in a batch: left to chance, or evenly spread",
                           one_of=tuple(SAMPLINGS))  # fmt: skip
 

@@ -44,10 +44,13 @@ class BaggingPU(Wrapper):
     also_fitted = ("scale_",)
     kept = ("oob_decision_function_",)
     scores_held_out = True
+    search_inside = {"min_samples_leaf": (1, 50, "log"), "max_features": ["sqrt", 0.3, 0.6, 1.0]}
 
     n_estimators: int = param(100, "number of draws from the unlabelled rows, and of classifiers", least=1)
     max_samples: Any = param(
-        None, "unlabelled rows in a draw: a number, a share such as 0.5, or None for as many as labelled rows"
+        None,
+        "unlabelled rows in a draw: a number, a share such as 0.5, or None for as many as labelled rows",
+        search=[None, 0.1, 0.3, 1.0],
     )
 
     def _default(self) -> Any:

@@ -76,8 +76,10 @@ class CVIR(NetworkMethod):
     # Searched on held-out PU rows: docs/log/2026-11.md#the-baselines-schedules-on-fashion-mnist-kept
     presets = {"fashion-mnist": dict(warm_up_epochs=3, epochs=6, sampling="stratified", weights="half")}
 
-    warm_up_epochs: int = tuned(3, "epochs of P against all of U before the first ranking", least=1)
-    weights: str = tuned("prior", "w: 'prior', or 'half' as in the paper", one_of=("prior", "half"))
+    warm_up_epochs: int = tuned(3, "epochs of P against all of U before the first ranking", least=1,
+                                search=(1, 20, "log"))  # fmt: skip
+    weights: str = tuned("prior", "w: 'prior', or 'half' as in the paper", one_of=("prior", "half"),
+                         search=["prior", "half"])  # fmt: skip
     sampling: str = tuned("paired", "'paired' puts labelled rows into every batch", one_of=tuple(SAMPLINGS))
     labelled_share: float = param(
         0.1, "share of labelled rows in a 'paired' batch; a batch has all of them if they are fewer", above=0, below=1

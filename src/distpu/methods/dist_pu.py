@@ -59,20 +59,23 @@ class DistPU(NetworkMethod):
     }  # fmt: skip
 
     # stages and optimiser
-    warm_up_epochs: int = tuned(60, "epochs without Mixup; the text says 'several'", least=0)
-    epochs: int = tuned(60, "epochs with Mixup", least=0)
-    warm_up_lr: float = tuned(5e-4, "learning rate of the warm-up", above=0)
-    lr: float = tuned(5e-5, "learning rate with Mixup; the text gives 5e-4 for all", above=0)
+    warm_up_epochs: int = tuned(60, "epochs without Mixup; the text says 'several'", least=0, search=(3, 100, "log"))
+    epochs: int = tuned(60, "epochs with Mixup", least=0, search=(3, 100, "log"))
+    warm_up_lr: float = tuned(5e-4, "learning rate of the warm-up", above=0, search=(1e-5, 1e-2, "log"))
+    lr: float = tuned(5e-5, "learning rate with Mixup; the text gives 5e-4 for all", above=0,
+                     search=(1e-5, 1e-2, "log"))  # fmt: skip
     lr_floor: float = param(0.7, "with Mixup the cosine ends at this share of lr; the text implies 0", least=0, most=1)
     warm_up_weight_decay: float = tuned(5e-3, "L2 penalty in the warm-up", least=0)
-    weight_decay: float = tuned(1e-3, "L2 penalty with Mixup; the text gives 5e-3 for all", least=0)
+    weight_decay: float = tuned(1e-3, "L2 penalty with Mixup; the text gives 5e-3 for all", least=0,
+                               search=(1e-6, 0.1, "log"))  # fmt: skip
 
     # the objective
     warm_up_entropy: float = tuned(2e-3, "mu in the warm-up, constant", least=0)
-    entropy: float = tuned(4e-3, "mu with Mixup, at the end of its rise", least=0)
-    mixup: float = tuned(5.0, "nu, weight of the Mixup term", least=0)
-    mixed_entropy: float = tuned(0.04, "gamma, weight of the mixed rows' entropy; the text prints it with a minus")
-    alpha: float = tuned(6.0, "Mixup weights are Beta(alpha, alpha)", above=0)
+    entropy: float = tuned(4e-3, "mu with Mixup, at the end of its rise", least=0, search=(1e-3, 1.0, "log"))
+    mixup: float = tuned(5.0, "nu, weight of the Mixup term", least=0, search=(0.1, 10.0, "log"))
+    mixed_entropy: float = tuned(0.04, "gamma, weight of the mixed rows' entropy; the text prints it with a minus",
+                                search=(1e-3, 1.0, "log"))  # fmt: skip
+    alpha: float = tuned(6.0, "Mixup weights are Beta(alpha, alpha)", above=0, search=(0.05, 10.0, "log"))
     clamp: float = param(10.0, "logits are clamped to +-clamp", above=0)
 
     def _learn(self, run: Run) -> nn.Module:

@@ -38,7 +38,7 @@ from ..prior import inside_unit
 from ..prior.bbe import bbe
 from ..prior.elkan_noto import elkan_noto
 from ..threshold import with_share
-from ._wrapper import TINY, Wrapper, log_odds
+from ._wrapper import BOOSTING, TINY, Wrapper, log_odds
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -51,6 +51,7 @@ class ElkanNoto(Wrapper):
     also_fitted = ("c_", "center_", "spread_")
     kept = ("calibration_", "oof_decision_function_")
     scores_held_out = True
+    search_inside = BOOSTING
 
     folds: int = param(5, "number of models, each fitted without one fold of the rows", least=2)
     calibrate: bool = param(

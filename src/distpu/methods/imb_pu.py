@@ -46,7 +46,7 @@ class ImbPU(NetworkMethod):
     presets = {"fashion-mnist": dict(epochs=3, sampling="stratified")}
 
     target_prior: float = param(0.5, "share of positives that the risk is reweighted to; the prior gives nnPU",
-                                above=0, below=1)  # fmt: skip
+                                above=0, below=1, search=(0.1, 0.9))  # fmt: skip
     loss: str = param("sigmoid", "surrogate l(z)", one_of=tuple(LOSSES))
     beta: float = param(0.0, "how far below 0 the negative risk may go", least=0)
     gamma: float = param(1.0, "size of the step back when the negative risk is below -beta", least=0, most=1)

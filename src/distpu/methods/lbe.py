@@ -96,9 +96,11 @@ class LBE(NetworkMethod):
     # Searched on held-out PU rows: docs/log/2026-11.md#the-baselines-schedules-on-fashion-mnist-kept
     presets = {"fashion-mnist": dict(warm_up_epochs=1, epochs=6, m_epochs=2)}
 
-    warm_up_epochs: int = tuned(3, "epochs in which both networks learn which rows are labelled", least=1)
-    m_epochs: int = tuned(20, "epochs of an M step, from one E step to the next", least=1)
-    kept: float = param(0.8, "share of the unlabelled rows that h learns from, those of smallest loss", above=0, most=1)
+    warm_up_epochs: int = tuned(3, "epochs in which both networks learn which rows are labelled", least=1,
+                                search=(1, 20, "log"))  # fmt: skip
+    m_epochs: int = tuned(20, "epochs of an M step, from one E step to the next", least=1, search=(1, 30, "log"))
+    kept: float = param(0.8, "share of the unlabelled rows that h learns from, those of smallest loss", above=0, most=1,
+                        search=(0.5, 1.0))  # fmt: skip
     sampling: str = tuned("stratified", "labelled rows in a batch: left to chance, or evenly spread; 'paired' distorts "
                           "eta", one_of=tuple(SAMPLINGS))  # fmt: skip
 

@@ -87,9 +87,10 @@ class PUbN(NetworkMethod):
     # Searched on held-out PU rows: docs/log/2026-11.md#the-baselines-schedules-on-fashion-mnist-kept
     presets = {"fashion-mnist": dict(posterior_epochs=12, epochs=12, sampling="stratified")}
 
-    posterior_epochs: int = tuned(60, "passes over the rows in step 1", least=1)
-    epochs: int = tuned(60, "passes over the rows in step 2", least=1)
-    tau: float = param(0.9, "share of the negatives in U that step 2 learns as negatives", least=0, most=1)
+    posterior_epochs: int = tuned(60, "passes over the rows in step 1", least=1, search=(3, 100, "log"))
+    epochs: int = tuned(60, "passes over the rows in step 2", least=1, search=(3, 100, "log"))
+    tau: float = param(0.9, "share of the negatives in U that step 2 learns as negatives", least=0, most=1,
+                       search=(0.5, 1.0))  # fmt: skip
     rho: float | None = param(None, "p(y=-1, selected), the share of biased negatives among all rows; needed with them",
                               above=0, below=1)  # fmt: skip
     least_sigma: float = param(1e-3, "least value of sigma where it is a divisor", least=0, most=1)

@@ -94,13 +94,14 @@ class PULDA(NetworkMethod):
     }
 
     # stages and optimiser
-    warm_up_epochs: int = tuned(60, "epochs without Mixup", least=0)
-    epochs: int = tuned(60, "epochs with Mixup", least=0)
-    warm_up_lr: float = param(1e-4, "learning rate of the warm-up", above=0)
-    lr: float = tuned(1e-3, "learning rate with Mixup; on small tables 1e-4 does less harm", above=0)
+    warm_up_epochs: int = tuned(60, "epochs without Mixup", least=0, search=(3, 100, "log"))
+    epochs: int = tuned(60, "epochs with Mixup", least=0, search=(3, 100, "log"))
+    warm_up_lr: float = param(1e-4, "learning rate of the warm-up", above=0, search=(1e-5, 1e-2, "log"))
+    lr: float = tuned(1e-3, "learning rate with Mixup; on small tables 1e-4 does less harm", above=0,
+                     search=(1e-5, 1e-2, "log"))  # fmt: skip
     lr_floor: float = param(0.7, "with Mixup the cosine ends at this share of lr", least=0, most=1)
     warm_up_weight_decay: float = param(5e-4, "L2 penalty in the warm-up", least=0)
-    weight_decay: float = tuned(1e-4, "L2 penalty with Mixup", least=0)
+    weight_decay: float = tuned(1e-4, "L2 penalty with Mixup", least=0, search=(1e-6, 0.1, "log"))
     warm_up_period: str = param("epochs", "the warm-up's cosine spans `epochs`, as in the code, or its own epochs",
                                 one_of=("epochs", "warm_up_epochs"))  # fmt: skip
     sampling: str = tuned("paired", "labelled rows in a batch: as many as `labelled`, left to chance, or evenly spread",
@@ -109,13 +110,13 @@ class PULDA(NetworkMethod):
     labelled: int = param(16, "labelled rows in a step, for sampling='paired'", least=1)
 
     # the objective
-    temperature: float = param(3.5, "T of R_lab's distance", above=0)
+    temperature: float = param(3.5, "T of R_lab's distance", above=0, search=(1.0, 5.0))
     margin_temperature: float = param(1.0, "T of R_mar's distance", above=0)
-    margin: float = param(0.6, "m, the width of the margin", least=0)
+    margin: float = param(0.6, "m, the width of the margin", least=0, search=(0.1, 1.0))
     keep: float = param(0.85, "a of E_U[p]; 0 takes the mean of each batch", least=0, below=1)
     margin_keep: float = param(0.5, "a of E_U[h-] and E_P[h-]", least=0, below=1)
-    mixup: float = param(4.2, "nu, weight of the Mixup term", least=0)
-    alpha: float = tuned(11.0, "Mixup weights are Beta(alpha, alpha)", above=0)
+    mixup: float = param(4.2, "nu, weight of the Mixup term", least=0, search=(0.1, 10.0, "log"))
+    alpha: float = tuned(11.0, "Mixup weights are Beta(alpha, alpha)", above=0, search=(0.05, 20.0, "log"))
     clamp: float = param(10.0, "with Mixup, logits are clamped to +-clamp", above=0)
 
     def _learn(self, run: Run) -> nn.Module:

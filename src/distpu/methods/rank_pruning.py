@@ -102,7 +102,8 @@ class RankPruning(NetworkMethod):
     prune_by: str = tuned("confident-counts", "how many rows to prune: by the paper's own estimate, or by the prior",
                           one_of=("confident-counts", "prior"))  # fmt: skip
     folds: int = param(3, "number of folds of the ranking", least=2)
-    fold_epochs: int = tuned(10, "epochs of each fold's network; many epochs flatten the ranking", least=1)
+    fold_epochs: int = tuned(10, "epochs of each fold's network; many epochs flatten the ranking", least=1,
+                             search=(2, 50, "log"))  # fmt: skip
     fold_weights: str = param("balanced", "for the ranking, P weighs as much as U, or all rows weigh the same",
                               one_of=("balanced", "none"))  # fmt: skip
     least_left: int = param(10, "unlabelled rows that are never pruned", least=1)

@@ -99,7 +99,8 @@ class SelfPU(NetworkMethod):
     trusted_loss: str = param("entropy", "loss on trusted rows: 'entropy', or cross-entropy with the 'label' they got",
                               one_of=("entropy", "label"))  # fmt: skip
     gate: float = param(0.1, "students learn from each other where m < gate * R", least=0)
-    consistency: float = param(0.3, "weight of the teacher's term at the end of its ramp", least=0)
+    consistency: float = param(0.3, "weight of the teacher's term at the end of its ramp", least=0,
+                               search=(0.03, 1.0, "log"))  # fmt: skip
     ramp_start: float = param(0.15, "share of the epochs before the ramp of the teacher's term", least=0)
     ramp_length: float = param(2.0, "length of the ramp in shares of the epochs; above 1 it does not end", above=0)
     ramp_sharpness: float = param(5.0, "sharpness of the ramp", least=0)

@@ -36,7 +36,7 @@ from ..params import param
 from ..prior import inside_unit
 from ..prior.bbe import bbe
 from ..threshold import cut_at
-from ._wrapper import Wrapper, log_odds, scores
+from ._wrapper import BOOSTING, Wrapper, log_odds, scores
 
 STEP_2_FOLDS = 5  # for the calibration
 
@@ -50,10 +50,14 @@ class TwoStep(Wrapper):
 
     kept = ("reliable_negatives_",)
     scores_held_out = True
+    search_inside = BOOSTING
 
-    spies: float = param(0.15, "share of the labelled rows that are hidden in U at a time", above=0, most=0.5)
-    noise: float = param(0.1, "share of the spies that may score below t, the bound of N", least=0, below=1)
-    least_negatives: float = param(0.05, "N has at least this share of the unlabelled rows", above=0, below=1)
+    spies: float = param(0.15, "share of the labelled rows that are hidden in U at a time", above=0, most=0.5,
+                         search=(0.05, 0.5))  # fmt: skip
+    noise: float = param(0.1, "share of the spies that may score below t, the bound of N", least=0, below=1,
+                         search=(0.0, 0.5))  # fmt: skip
+    least_negatives: float = param(0.05, "N has at least this share of the unlabelled rows", above=0, below=1,
+                                   search=(0.01, 0.8, "log"))  # fmt: skip
     confident: Any = param(None, "c, such as 0.9: a second round adds rows that score above c to P, and rows below "
                            "1 - c to N; None: no second round", least=0.5, below=1)  # fmt: skip
 

@@ -63,9 +63,10 @@ class VPU(NetworkMethod):
 
     beta_1: float = param(0.5, "Adam's decay of the mean gradient", least=0, below=1)
     beta_2: float = param(0.99, "Adam's decay of the mean squared gradient", least=0, below=1)
-    weight_decay: float = tuned(0.0, "L2 penalty on every parameter, BatchNorm and biases too", least=0)
-    weight: float = tuned(5.0, "weight of L_reg", least=0)
-    alpha: float = param(0.3, "Mixup weights are Beta(alpha, alpha)", above=0)
+    weight_decay: float = tuned(0.0, "L2 penalty on every parameter, BatchNorm and biases too", least=0,
+                               search=(0.0, 0.03))  # fmt: skip
+    weight: float = tuned(5.0, "weight of L_reg", least=0, search=(0.5, 50.0, "log"))
+    alpha: float = param(0.3, "Mixup weights are Beta(alpha, alpha)", above=0, search=(0.05, 2.0, "log"))
     population: str = param("unlabelled", "rows X of the input distribution: 'unlabelled', or 'all' when labelled rows "
                             "are not repeated among the unlabelled ones", one_of=("unlabelled", "all"))  # fmt: skip
     detach: bool = param(False, "no gradient through L_reg's target; the public code has one", one_of=(False, True))
