@@ -51,6 +51,8 @@ _HOME = {
     "PUStratifiedKFold": "judge",
     "compare_methods": "judge",
     "make_pu_scorer": "judge",
+    "Tuned": "tune",
+    "tune_settings": "tune",
 }
 __all__ = [
     "APU",
@@ -80,6 +82,7 @@ __all__ = [
     "RankPruning",
     "SelfPU",
     "TEDn",
+    "Tuned",
     "TwoStep",
     "compare_methods",
     "diagnose",
@@ -89,6 +92,7 @@ __all__ = [
     "load",
     "make_pu_scorer",
     "prior_with_interval",
+    "tune_settings",
     "unlabelled_prior",
 ]
 
@@ -122,6 +126,7 @@ if TYPE_CHECKING:
     from .methods.vpu import VPU
     from .prior import PriorEstimator, estimate_prior, prior_with_interval
     from .saved import load
+    from .tune import Tuned, tune_settings
 
 
 def __getattr__(name: str) -> Any:

@@ -65,6 +65,8 @@ class RunFolder:
     scores.npz, result.json
                     of a run with known true labels: scores of the training rows, test metrics
     ranked.csv      of a run on a user's own table: the unlabelled rows, likeliest positives first
+    trials.jsonl, trial-NUMBER.npz
+                    of a search for settings: a line per trial, and the held-out scores of a trial judged in full
     done            empty; written last: without it the run is not finished
     .lock           held by the process that trains here
     """
@@ -72,7 +74,8 @@ class RunFolder:
     CONFIG, LOG, PRIOR, SECONDS = "config.json", "metrics.jsonl", "prior.json", "seconds.json"
     WEIGHTS, MODELS, MODEL = "model.safetensors", "model.skops", "model.json"
     SCORES, RESULT, RANKED, DONE = "scores.npz", "result.json", "ranked.csv", "done"
-    NAMES = frozenset({CONFIG, LOG, PRIOR, SECONDS, WEIGHTS, MODELS, MODEL, SCORES, RESULT, RANKED, DONE, LOCK})
+    TRIALS = "trials.jsonl"
+    NAMES = frozenset({CONFIG, LOG, PRIOR, SECONDS, WEIGHTS, MODELS, MODEL, SCORES, RESULT, RANKED, TRIALS, DONE, LOCK})
 
     def __init__(self, path: str | Path):
         self.path = Path(path)
@@ -91,7 +94,8 @@ class RunFolder:
     @classmethod
     def owns(cls, name: str) -> bool:
         """Whether a file of this name belongs to a run."""
-        return name in cls.NAMES or re.fullmatch(r"stage-.+\.safetensors|part-\d+\.skops", name) is not None
+        numbered = r"stage-.+\.safetensors|part-\d+\.skops|trial-\d+\.npz"
+        return name in cls.NAMES or re.fullmatch(numbered, name) is not None
 
     # ----------------------------------------------------------------- open
 
@@ -123,7 +127,8 @@ class RunFolder:
                         self._clean()
                     yield there, self.finished
                     return
-                if self.finished or self.newest_checkpoint() or any(folder.glob("part-*.skops")):
+                learnt = self.newest_checkpoint() or any(folder.glob("part-*.skops")) or self.trials()
+                if self.finished or learnt:
                     raise ValueError(f"{folder} was made with other {'; other '.join(differ)}; name another folder")
                 (folder / self.PRIOR).unlink(missing_ok=True)  # it is of the other data
             self._clean()
@@ -299,6 +304,38 @@ class RunFolder:
         content = io.BytesIO()
         np.savez_compressed(content, **arrays)
         atomic.write(self.path / self.SCORES, content.getvalue())
+
+    # ------------------------------------------------- a search for settings
+
+    def trials(self) -> list[Json]:
+        """The trials so far, up to the first line that is torn or damaged."""
+        return list(read_log(self.path / self.TRIALS))
+
+    def rewrite_trials(self, rows: Iterable[Json]) -> None:
+        atomic.write(self.path / self.TRIALS, log_lines(rows).encode())
+
+    def append_trial(self, row: Json) -> None:
+        atomic.append(self.path / self.TRIALS, log_lines([row]).encode())
+
+    def trial_scores(self, number: int) -> np.ndarray | None:
+        """The held-out scores of a trial; None where they are missing or damaged."""
+        import numpy as np
+
+        try:
+            with np.load(io.BytesIO(atomic.read(self._trial(number))), allow_pickle=False) as file:
+                return file["score"]
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error):
+            return None
+
+    def keep_trial_scores(self, number: int, score: np.ndarray) -> None:
+        import numpy as np
+
+        content = io.BytesIO()
+        np.savez_compressed(content, score=score)
+        atomic.write(self._trial(number), content.getvalue())
+
+    def _trial(self, number: int) -> Path:
+        return self.path / f"trial-{number:04d}.npz"
 
     @property
     def ranked(self) -> Path:
