@@ -12,6 +12,7 @@ import distpu.tune as tuning
 from distpu import METHODS, BaggingPU, tune_settings
 from distpu.judge import Judge
 from distpu.methods import make
+from distpu.metrics import Metric
 from distpu.params import paper_value
 from distpu.tune import COMPLETE, FAILED, PRUNED, honest_gain, search_space
 from small import NETWORKS
@@ -168,6 +169,11 @@ def test_a_trial_that_fails_says_why_and_stops_no_other(toy, monkeypatch):
     failed = [t for t in found.trials if t.state == FAILED]
     assert failed and all(t.why == "too large" and not t.values for t in failed)
     assert found.best not in failed and len(found.trials) == 8
+
+
+def test_settings_that_make_no_difference_have_no_importance(toy, monkeypatch):
+    monkeypatch.setattr(Judge, "value", lambda self, z, s=None: Metric(0.5, 0.1))
+    assert search(toy, 12).importance == {}
 
 
 def test_a_default_that_fails_ends_the_search(toy):

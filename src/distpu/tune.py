@@ -284,9 +284,11 @@ class _Search:
         importance = self.optuna.importance
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # it warns of values of a choice that were tried once
-            found = importance.get_param_importances(
-                self._study(0), evaluator=importance.FanovaImportanceEvaluator(seed=self.seed)
-            )
+            try:
+                evaluator = importance.FanovaImportanceEvaluator(seed=self.seed)
+                found = importance.get_param_importances(self._study(0), evaluator=evaluator)
+            except RuntimeError:  # all trials have the same value
+                return {}
         return {name: float(share) for name, share in found.items()}
 
 
