@@ -164,6 +164,7 @@ def test_a_cross_validated_metric_is_near_the_truth(toy):
         ("pu_f2", {"prior": 0.3}, "there is no PU scorer 'pu_f2'; did you mean 'pu_f1'"),
         ("prior_gap", {"prior": 0.3}, "there is no PU scorer 'prior_gap'; did you mean 'neg_prior_gap'"),
         ("pu_f1", {}, "'pu_f1' needs prior=, the share of positives among the unlabelled rows"),
+        ("pu_f1", {"prior": "bbe"}, "prior='bbe' must be a number strictly between 0 and 1, or 'auto'"),
         ("pu_f1", {"prior": 30}, "prior=30 must lie strictly between 0 and 1"),
         ("pu_f1", {"prior": 0.3, "scenario": "single"}, "scenario='single' is not known; use one of 'case-control'"),
     ],
@@ -178,6 +179,27 @@ def test_a_scorer_without_a_prior(name, toy):
     X, s, _ = toy
     model = BaggingPU(n_estimators=5, prior=0.4, random_state=0).fit(X, s)
     assert make_pu_scorer(name)(model, X, s) > 0.5
+
+
+def test_a_scorers_own_prior_is_estimated_once_from_the_rows(toy, monkeypatch):
+    X, s, _ = toy
+    asked = []
+
+    def estimated(X, s):
+        asked.append(len(s))
+        return 0.4
+
+    monkeypatch.setattr("distpu.judge.estimate_prior", estimated)
+    monkeypatch.setattr("distpu.judge._PRIORS", {})
+    scorer = make_pu_scorer("pu_f1", prior="auto")
+    for trees in (5, 10):
+        model = BaggingPU(n_estimators=trees, prior=0.4, random_state=0).fit(X, s)
+        assert scorer(model, X, s) == make_pu_scorer("pu_f1", prior=0.4)(model, X, s)
+    assert asked == [300]  # the model is not asked: one estimate for the same rows
+    scorer(model, np.concatenate([X, X]), np.concatenate([s, s]))
+    assert asked == [300, 600]
+    with pytest.raises(ValueError, match="needs at least 30 labelled rows among those that are scored"):
+        cross_val_score(model, X, s, scoring=scorer, cv=PUStratifiedKFold(3), error_score="raise")
 
 
 # ------------------------------------------------------------------------ folds

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from inspect import signature
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import _safe_indexing as take
 
@@ -17,10 +19,10 @@ from .datasets.draw import folds
 from .estimator import PUEstimator
 from .inputs import read_labels
 from .methods import make, method_class
-from .methods._wrapper import row_keys
+from .methods._wrapper import row_hashes
 from .metrics import Metric
 from .params import near
-from .prior import share_of
+from .prior import estimate_prior, share_of
 
 FOLDS = 3
 
@@ -140,6 +142,7 @@ def best(judged: Iterable[Judged]) -> list[Judged]:
 
 LESS_IS_BETTER = ("pu_unbiased_risk", "pu_non_negative_risk", "prior_gap")  # as scorers they are negated
 SCORERS = tuple(f"neg_{name}" if name in LESS_IS_BETTER else name for name in metrics.PU_METRICS)
+LEAST = 30  # labelled rows for a prior of a fold's own: with 10 it is 0.12 too high where classes are far apart
 NO_PRIOR = ("pu_recall", "pu_auc", "lee_liu")
 
 
@@ -148,13 +151,14 @@ class PUScorer:
     """A PU metric as scikit-learn calls it: `scorer(estimator, X, y)`, y with PU labels. More is better."""
 
     name: str
-    prior: float | None
+    prior: float | str | None
     scenario: str
     pos_label: Any = None
 
     def __call__(self, estimator: Any, X: Any, y: Any) -> float:
         s, (_, positive) = read_labels(y, self.pos_label)
-        return float(more_is_better(self.name, s, _decisions(estimator, X, positive), self.prior, self.scenario))
+        prior = _prior_of(X, s) if isinstance(self.prior, str) else self.prior
+        return float(more_is_better(self.name, s, _decisions(estimator, X, positive), prior, self.scenario))
 
 
 def check_scorer(name: str) -> None:
@@ -180,18 +184,22 @@ def more_is_better(name: str, s: np.ndarray, z: np.ndarray, prior: float | None,
 
 
 def make_pu_scorer(
-    name: str, *, prior: float | None = None, scenario: str = "case-control", pos_label: Any = None
+    name: str, *, prior: float | str | None = None, scenario: str = "case-control", pos_label: Any = None
 ) -> PUScorer:
     """Make a scorer of a metric without negatives, for `GridSearchCV(..., scoring=...)` and `cross_val_score`.
 
     name       "pu_accuracy", "pu_precision", "pu_recall", "pu_f1", "pu_roc_auc", "pu_average_precision", "pu_auc",
                "pu_proxy_accuracy", "lee_liu", "neg_pu_unbiased_risk", "neg_pu_non_negative_risk" or "neg_prior_gap"
-    prior      share of positives among the unlabelled rows; "pu_recall", "pu_auc" and "lee_liu" do without
+    prior      share of positives among the unlabelled rows, or "auto"; "pu_recall", "pu_auc" and "lee_liu" do without
     scenario   "case-control": the population is that of the unlabelled rows; "single-set": that of all rows
     pos_label  the labelled positives' value in y, where y holds other values than 1 and 0, -1, False or missing
 
     y holds PU labels, and a row is called positive where `predict` calls it so. Give the folds with
     `cv=PUStratifiedKFold()`: each fold needs labelled rows.
+
+    prior="auto" estimates the prior from the rows that are scored, with a forest of its own. It does not ask the model:
+    all models that are scored on the same rows get the same prior. A fold must have at least 30 labelled rows. One
+    estimate on all rows, `prior=distpu.estimate_prior(X, y)`, is more precise and takes less time.
     """
     check_scorer(name)
     if prior is None and name not in NO_PRIOR:
@@ -199,14 +207,41 @@ def make_pu_scorer(
             f"{name!r} needs prior=, the share of positives among the unlabelled rows; "
             "distpu.estimate_prior(X, y) estimates it"
         )
-    if prior is not None and not 0 < prior < 1:
+    if isinstance(prior, str) and prior != "auto":
+        raise ValueError(f"prior={prior!r} must be a number strictly between 0 and 1, or 'auto'")
+    if prior is not None and not isinstance(prior, str) and not 0 < prior < 1:
         raise ValueError(f"prior={prior} must lie strictly between 0 and 1")
     check_scenario(scenario)
     return PUScorer(name, prior, scenario, pos_label)
 
 
+_PRIORS: dict[
+    bytes, float
+] = {}  # estimates by checksum of the rows: the models of a search are scored on the same folds
+
+
+def _prior_of(X: Any, s: np.ndarray) -> float:
+    """Return the prior estimated from rows that are scored, once for the same rows."""
+    labelled = int(s.sum())
+    if labelled < LEAST:
+        raise ValueError(
+            f"prior='auto' needs at least {LEAST} labelled rows among those that are scored, and they have {labelled}; "
+            "estimate it once on all rows: prior=distpu.estimate_prior(X, y)"
+        )
+    key = hashlib.sha256(np.ascontiguousarray(_hashes(X)).astype(str).tobytes() + s.tobytes()).digest()
+    if key not in _PRIORS:
+        if len(_PRIORS) >= 64:
+            _PRIORS.pop(next(iter(_PRIORS)))
+        _PRIORS[key] = estimate_prior(X, s)
+    return _PRIORS[key]
+
+
 def _keys(X: Any) -> np.ndarray:
-    return row_keys(X.reshape(len(X), -1) if getattr(X, "ndim", 2) > 2 else X)  # images are rows of pixels here
+    return pd.factorize(_hashes(X))[0]
+
+
+def _hashes(X: Any) -> np.ndarray:
+    return row_hashes(X.reshape(len(X), -1) if getattr(X, "ndim", 2) > 2 else X)  # images are rows of pixels here
 
 
 def _names(metric: Any) -> list[str]:
