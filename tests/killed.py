@@ -32,8 +32,8 @@ def arm(point):
     counts = {"saved": 0, "passes": 0}
     log, write, save, logits = run.Run._log, tensors.write, tensors.save, dist_pu.logits
 
-    def dying_log(self, stage, epoch, model):
-        log(self, stage, epoch, model)
+    def dying_log(self, stage, epoch, *more):
+        log(self, stage, epoch, *more)
         if kind == "epoch" and [stage, str(epoch.number)] == rest:
             die()
 

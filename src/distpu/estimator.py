@@ -30,7 +30,8 @@ from .threshold import Cuts, FittedCut, read_choice
 
 Self = TypeVar("Self", bound="PUEstimator")
 HELD_OUT = 5  # one row in so many is held out of training for calibrate=True, in a method that has no such rows anyway
-ADDED = {"threshold": "auto", "calibrate": "auto"}  # parameters that configs of version 0.1 do not have
+# parameters that configs of version 0.1 do not have
+ADDED = {"threshold": "auto", "calibrate": "auto", "validation_fraction": 0.0}
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -327,7 +328,7 @@ class PUEstimator(Cuts, ClassifierMixin, BaseEstimator):
         """Return the parameters as JSON can hold them. Code and random generators are named, not stored."""
         plain = {}
         for key, value in self.get_params(deep=False).items():
-            if key in ADDED and isinstance(value, str) and value == ADDED[key]:
+            if key in ADDED and type(value) is type(ADDED[key]) and value == ADDED[key]:
                 continue
             if isinstance(value, np.generic):
                 value = value.item()

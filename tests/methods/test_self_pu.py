@@ -420,11 +420,11 @@ def test_an_interrupted_calibrated_run_ends_with_the_same_bits(toy, tmp_path, mo
     whole = small("self-pu", prior=0.4).fit(X, labels, **clean)
     log = Run._log
 
-    def breaks_down(self, stage, epoch, model):
+    def breaks_down(self, stage, epoch, *rest):
         if epoch.number == 2 and not (tmp_path / "broken-once").exists():
             (tmp_path / "broken-once").touch()
             raise KeyboardInterrupt
-        log(self, stage, epoch, model)
+        log(self, stage, epoch, *rest)
 
     monkeypatch.setattr(Run, "_log", breaks_down)
     with pytest.raises(KeyboardInterrupt):

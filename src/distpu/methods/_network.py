@@ -28,6 +28,7 @@ from ..train.loop import Epoch, Recipe
 from ..train.run import Run
 from ..train.sampling import SAMPLINGS
 from ..train.scoring import logits
+from ..train.validation import Validation, held_out
 
 SMALL = 20_000  # with fewer rows, preset="auto" takes the preset "small" of a method that has one
 _TURN = threading.RLock()  # fits in several threads take turns, because they share torch's random state
@@ -54,6 +55,7 @@ class NetworkMethod(PUEstimator):
     """
 
     trains_network = True
+    preparing: ClassVar[tuple[str, ...]] = ()  # beginnings of the names of stages that do not learn to predict
     _observe: ClassVar[Any] = None  # for experiments: adds metrics of each epoch's network to the log
 
     preset: str = param("auto", "the source of settings left at None: 'paper', another preset of the method, or "
@@ -68,6 +70,13 @@ class NetworkMethod(PUEstimator):
     batch_size: int = tuned(256, "rows in a step", least=2)
     sampling: str = tuned("mixed", "labelled rows in a batch: left to chance ('mixed'), spread evenly ('stratified'), "
                           "or a fixed number in each ('paired')", one_of=tuple(SAMPLINGS))  # fmt: skip
+    validation_fraction: float = param(
+        0.0,
+        "share of the rows that is held out of training; the epoch of highest PU accuracy on them is kept; 0 keeps the "
+        "last epoch",
+        least=0,
+        most=0.5,
+    )
     device: str = param("auto", "'auto' (a GPU if there is one), 'cpu', 'cuda', 'cuda:1', 'mps'")
     precision: str = param("auto", "precision of training: 'auto' takes bfloat16 for a large network if that is fast; "
                            "scores are always float32", one_of=PRECISIONS)  # fmt: skip
@@ -75,6 +84,10 @@ class NetworkMethod(PUEstimator):
                                 "enough to win back the time it takes", one_of=("auto", True, False))  # fmt: skip
     capture: str | bool = param("auto", "'auto' records the step on a GPU and replays it; False runs steps eagerly, "
                                 "to debug a method", one_of=("auto", False))  # fmt: skip
+
+    @property
+    def keeps(self) -> str:  # type: ignore[override]
+        return "pu" if self.validation_fraction else "last"
 
     def _learn(self, run: Run) -> nn.Module:
         """Train on run.data and return the network that predicts. This is the method."""
@@ -112,6 +125,11 @@ class NetworkMethod(PUEstimator):
         show = self.progress in ("auto", True)
         self.prior_ = self._find_prior(rows, s, folder)
         self.threshold_ = 0.0  # a cut of the logit; a method may move it in _learn
+        validation = None
+        if self.validation_fraction:
+            held = held_out(rows, s, self.validation_fraction, seed)
+            validation = Validation(as_tensor(rows[held]), s[held], self.preparing)
+            rows, s = rows[~held], s[~held]
         x, extra = as_tensor(rows), {name: as_tensor(array) for name, array in sets.items()}
         constants = nets.scaling_constants(self.scaling, x, self.network)
         data = PUData(x, torch.from_numpy(s).float(), self.prior_, extra).to(device)
@@ -127,7 +145,7 @@ class NetworkMethod(PUEstimator):
         with _TURN, arithmetic(self.precision, device), torch.random.fork_rng(devices=devices), Bar(show) as bar:
             torch.manual_seed(seed)
             speed = Speed(self.precision, self.compile, self.capture)
-            job = Run(data, build, folder, report, speed, self._observe)
+            job = Run(data, build, folder, report, speed, self._observe, validation)
             model = self._learn(job)
         self._keep(model.eval(), job.history)
 

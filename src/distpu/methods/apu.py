@@ -87,6 +87,7 @@ class APU(NetworkMethod):
     paper = "Hammoudeh and Lowd, Learning from Positive and Unlabeled Data with Arbitrary Positive Shift, NeurIPS 2020"
     # Searched on held-out PU rows: docs/log/2026-11.md#the-baselines-schedules-on-fashion-mnist-kept
     presets = {"fashion-mnist": dict(posterior_epochs=6, epochs=12)}
+    preparing = ("posterior",)
 
     variant: str = param("apnu", "the risk of step 2; 'purr' has no step 1",
                          one_of=("apnu", "wuu", "purr"))  # fmt: skip

@@ -75,6 +75,7 @@ class CVIR(NetworkMethod):
     paper = "Garg et al., Mixture Proportion Estimation and PU Learning: A Modern Approach, NeurIPS 2021"
     # Searched on held-out PU rows: docs/log/2026-11.md#the-baselines-schedules-on-fashion-mnist-kept
     presets = {"fashion-mnist": dict(warm_up_epochs=3, epochs=6, sampling="stratified", weights="half")}
+    preparing = ("warm-up",)
 
     warm_up_epochs: int = tuned(3, "epochs of P against all of U before the first ranking", least=1,
                                 search=(1, 20, "log"))  # fmt: skip

@@ -95,6 +95,7 @@ class LBE(NetworkMethod):
     needs_prior = False
     # Searched on held-out PU rows: docs/log/2026-11.md#the-baselines-schedules-on-fashion-mnist-kept
     presets = {"fashion-mnist": dict(warm_up_epochs=1, epochs=6, m_epochs=2)}
+    preparing = ("warm-up",)
 
     warm_up_epochs: int = tuned(3, "epochs in which both networks learn which rows are labelled", least=1,
                                 search=(1, 20, "log"))  # fmt: skip

@@ -86,6 +86,7 @@ class PUbN(NetworkMethod):
     paper = "Hsieh et al., Classification from Positive, Unlabeled and Biased Negative Data, ICML 2019"
     # Searched on held-out PU rows: docs/log/2026-11.md#the-baselines-schedules-on-fashion-mnist-kept
     presets = {"fashion-mnist": dict(posterior_epochs=12, epochs=12, sampling="stratified")}
+    preparing = ("posterior",)
 
     posterior_epochs: int = tuned(60, "passes over the rows in step 1", least=1, search=(3, 100, "log"))
     epochs: int = tuned(60, "passes over the rows in step 2", least=1, search=(3, 100, "log"))

@@ -98,6 +98,7 @@ class RankPruning(NetworkMethod):
     needs_prior = False
     # Searched on held-out PU rows: docs/log/2026-11.md#the-baselines-schedules-on-fashion-mnist-kept
     presets = {"fashion-mnist": dict(epochs=3, fold_epochs=3, prune_by="prior")}
+    preparing = ("fold",)
 
     prune_by: str = tuned("confident-counts", "how many rows to prune: by the paper's own estimate, or by the prior",
                           one_of=("confident-counts", "prior"))  # fmt: skip

@@ -221,6 +221,9 @@ class SelfPaced(Objective):
                         self.teachers[k].restart(self.students[k])
         self.epoch += 1
 
+    def networks(self, model: nn.Module) -> list[nn.Module]:
+        return [model, self.teachers]
+
     def scorer(self, model: nn.Module) -> nn.Module:
         first, second = (teacher.get_submodule("net") for teacher in self.teachers)
         return min(first, second, key=self.risk) if self.of.predicts == "better" else first

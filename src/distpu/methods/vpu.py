@@ -78,7 +78,15 @@ class VPU(NetworkMethod):
 
     @property
     def keeps(self) -> str:  # type: ignore[override]
-        return "pu" if self.held_out else "last"
+        return "pu" if self.held_out or self.validation_fraction else "last"
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.held_out and self.validation_fraction:
+            raise ValueError(
+                f"held_out={self.held_out} and validation_fraction={self.validation_fraction} both choose the epoch "
+                "kept; set one of them to 0"
+            )
 
     def _learn(self, run: Run) -> nn.Module:
         model, held = run.net(), self._held_out(run.data)
@@ -125,6 +133,9 @@ class Variational(Objective):
     def batches(self, s: Tensor, recipe: Recipe) -> Tensor:
         shuffled = SAMPLINGS[recipe.sampling if self.of.population == "all" else "mixed"]
         return shuffled(self.learnt, s, recipe)[: self.of.steps]
+
+    def networks(self, model: nn.Module) -> list[nn.Module]:
+        return [model, self.best]
 
     def keep_if_best(self, model: nn.Module) -> None:
         if len(self.held_x):

@@ -56,6 +56,10 @@ class Objective(nn.Module):
         """Return the network whose scores are logged after each epoch: the model, or the first of several."""
         return next(iter(model.values())) if isinstance(model, nn.ModuleDict) else model
 
+    def networks(self, model: nn.Module) -> list[nn.Module]:
+        """Return the networks whose epoch is chosen on held-out rows: the model, and those that the scorer needs."""
+        return [model]
+
     def forward(self, model: nn.Module, batch: Batch, progress: Tensor) -> dict[str, Tensor]:
         """Return named terms. The loop minimises their sum and logs each one. progress = epoch / epochs, in [0, 1)."""
         raise NotImplementedError

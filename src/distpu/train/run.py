@@ -20,6 +20,7 @@ from .data import PUData
 from .device import Speed, with_threads, work_of_a_row
 from .loop import Epoch, Objective, Recipe
 from .scoring import logits
+from .validation import Best, Validation
 
 Report = Callable[[str, Epoch], None]  # told of every epoch, for a progress bar
 Observe = Callable[[nn.Module, float], dict[str, float]]  # network, prior -> figures for the log; they change nothing
@@ -34,9 +35,11 @@ class Run:
         report: Report | None = None,
         speed: Speed | None = None,
         observe: Observe | None = None,
+        validation: Validation | None = None,
     ):
         self.data, self.speed = data, speed or Speed()
         self.history: list[Json] = []
+        self._validation = validation
         self._build, self._folder, self._report, self._observe = build, folder, report, observe
         self._logged = folder.log() if folder else None  # what a killed run has logged
         unlabelled = torch.nonzero(data.s == 0).flatten()
@@ -64,6 +67,10 @@ class Run:
         """
         objective.to(self.data.s.device)
         optimizer = recipe.optimizer(model)
+        validation = self._validation if self._validation and self._validation.chooses(stage) else None
+        if validation:
+            best = Best(objective.networks(model))
+            objective.add_module("best_epoch", best)  # so that a checkpoint has it
         first = self._restore(stage, recipe.epochs, model, objective, optimizer)
         work = 3 * self._work * len(self.data) * recipe.epochs
         compiled = self.speed.compiled(self.data.s.device, work, objective.many_shapes)
@@ -75,16 +82,21 @@ class Run:
         trained = train.epochs(step, self.data, recipe, first)
         for epoch in with_threads(trained, self.data.s.device, self._work * recipe.batch_size):
             self._refuse_nan(stage, epoch, model)
-            self._log(stage, epoch, objective.scorer(model))
+            value = validation.value(objective.scorer(model), self.data.prior) if validation else None
+            self._log(stage, epoch, objective.scorer(model), {} if value is None else {"validation": value})
             yield epoch
-            start = time.monotonic()
             last = epoch.number + 1 == recipe.epochs
+            if value is not None:
+                best.see(value)
+                if last:
+                    best.give_back()
+            start = time.monotonic()
             if self._folder and (last or start - saved > 50 * cost):  # saving takes at most 2 % of the time
                 self._save(stage, epoch.number + 1, model, objective, optimizer)
                 saved = time.monotonic()
                 cost = saved - start
 
-    def _log(self, stage: str, epoch: Epoch, net: nn.Module) -> None:
+    def _log(self, stage: str, epoch: Epoch, net: nn.Module, figures: dict[str, float]) -> None:
         with torch.autocast(self.data.s.device.type, torch.bfloat16, enabled=getattr(net, "in_bfloat16", False)):
             positive = (logits(net, self._watched) >= 0).float().mean().item()
         row = {
@@ -93,6 +105,7 @@ class Run:
             "lr": epoch.lr,
             "predicted_prior": positive,
             **epoch.terms,
+            **figures,
             **self._observed(net),
         }
         if self._folder and self._logged is not None:
