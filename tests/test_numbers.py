@@ -251,3 +251,36 @@ def test_the_rates_of_the_diagnosis_are_the_kept_ones(what):
     (rates,) = re.findall(r"(?:^\|.*\n)+", whole, re.MULTILINE)
     assert len(rates.splitlines()) > 8
     assert rates in text_of("docs/diagnosis.md")
+
+
+# --------------------------------------------------------------------- tuning
+
+
+def test_the_page_on_tuning_has_the_numbers_of_the_searches():
+    lines = [json.loads(line) for line in text_of("results/tuning/searches.jsonl").splitlines()]
+    kept, method = {}, ""
+    for line in text_of("docs/tuning.md").splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if len(cells) == 6 and cells[2].replace(".", "").isdigit():
+            method = cells[0].split(",")[0] or method
+            kept[method, cells[1]] = cells[2:]
+    names = {"default": "default", "best by PU accuracy": "pu_accuracy", "recommended": "recommended"}
+    assert {name for _, name in kept} == set(names) and len(kept) == 9
+    for (method, name), (*metrics, counts) in kept.items():
+        found = [line["test"] for line in lines if line["method"] == method]
+        means = [100 * np.mean([test[names[name]][key] for test in found]) for key in ("accuracy", "f1", "auc")]
+        assert metrics == [f"{mean:.1f}" for mean in means], (method, name)
+        gains = [test[names[name]]["accuracy"] - test["default"]["accuracy"] for test in found]
+        assert counts == ("" if name == "default" else f"{sum(g > 0 for g in gains)}, {sum(g < 0 for g in gains)}")
+
+
+def test_the_page_on_tuning_has_the_means_of_the_epochs_kept():
+    lines = [line for line in text_of("results/tuning/epochs.md").splitlines() if line.count("|") == 10]
+    rows = [line.strip("|").split("|") for line in lines]
+    numbers = np.array([[float(cell) for cell in row[3:]] for row in rows[2:-1]])
+    last, chosen = numbers[:, 0], numbers[:, 1]
+    prose = " ".join(text_of("docs/tuning.md").split())
+    assert f"from {last.mean():.1f} to {chosen.mean():.1f} on the mean" in prose
+    assert f"better on {(chosen > last).sum()} tables, worse on {(chosen < last).sum()})" in prose
+    assert f"AUC goes from {numbers[:, 4].mean():.1f} to {numbers[:, 5].mean():.1f}" in prose
+    assert f"On the same {len(numbers)} tables" in prose
