@@ -139,8 +139,10 @@ def test_damaged_scores_are_made_again(toy, tmp_path):
 def test_a_folder_of_another_search_is_refused(toy, tmp_path):
     X, s, _ = toy
     search(toy, 2, folder=tmp_path)
-    with pytest.raises(ValueError, match="made with other parameters: metric='pu_auc' .there: 'pu_accuracy'."):
+    with pytest.raises(ValueError, match="made with other parameters: search_metric='pu_auc' .there: 'pu_accuracy'."):
         search(toy, 2, folder=tmp_path, metric="pu_auc")
+    with pytest.raises(ValueError, match="search_folds=4 .there: 3."):
+        search(toy, 2, folder=tmp_path, k=4)
     with pytest.raises(ValueError, match="made with other parameters"):
         BaggingPU(prior=0.4, random_state=0).fit(X, s, folder=tmp_path)
 

@@ -134,7 +134,7 @@ def tune_settings(
     rows, s = first._check_data(X, y)
     learner = first._resolved(rows)
     config = learner._config(rows, s, {}, random_state)
-    extra = {"metric": metric, "scenario": scenario, "folds": k, "search": str(space)}
+    extra = {"search_metric": metric, "search_scenario": scenario, "search_folds": k, "search_ranges": str(space)}
     config |= {"method": f"tune {method}", "params": {**config["params"], **extra}}
     run = None if folder is None else RunFolder(folder)
     with run.opened(config) if run else nullcontext():
