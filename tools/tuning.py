@@ -4,7 +4,7 @@
     DISTPU_TABLES=FOLDER python tools/tuning.py epochs    writes results/tuning/epochs.md
 
 Each table is made a PU problem by its own `split` (seed 0, at most ROWS training rows). `tune_settings` sees the PU
-labels alone, and the prior is estimated. Then the default settings, the best ones by each metric and the recommended
+labels alone, and BBE estimates the prior. Then the default settings, the best ones by each metric and the recommended
 ones are fitted on all training rows and tested. True labels decide nothing. Four tables are held back for the
 end; one more has only text, dates and ids, which are not encoded here.
 Lines that are in results/tuning/searches.jsonl are not made again.
@@ -75,7 +75,7 @@ def measure(table: str, method: str, x: np.ndarray, s: np.ndarray, x_test: np.nd
     scores: dict[int, np.ndarray] = {}
     start = time.process_time()
     folder = Path("/tmp") / f"distpu-tuning-{os.getpid()}-{table}-{method}"
-    found = tune_settings(x, s, method, trials=TRIALS, folder=folder)
+    found = tune_settings(x, s, method, trials=TRIALS, prior="bbe", folder=folder)
     seconds = time.process_time() - start
     for trial in found.trials:
         if trial.state == COMPLETE:
@@ -104,7 +104,7 @@ def report(lines: list[dict]) -> str:
     versions = f"optuna {optuna.__version__}, scikit-learn {sklearn.__version__}"
     text = [
         "# Does tuning help?\n",
-        f"`tools/tuning.py`: {TRIALS} trials, 3 folds, at most {ROWS:,} training rows, prior estimated; "
+        f"`tools/tuning.py`: {TRIALS} trials, 3 folds, at most {ROWS:,} training rows, prior by BBE; "
         f"{sum(line['seconds'] for line in lines):,.0f} CPU seconds. {host}{versions}.\n",
         "Test figures in percent, by true labels of test rows, which decided nothing. *best*: the best trial by PU "
         "accuracy. *recommended*: the best where the gain is larger than its standard error, else the default.\n",
@@ -143,7 +143,7 @@ def epochs(source) -> None:
     for table in (name for name in source.names() if name not in LEFT_OUT):
         x, s, x_test, y_test = problem(source, table, FEWER)
         x, x_test = filled(x, x_test)
-        prior = estimate_prior(x, s)
+        prior = estimate_prior(x, s, "bbe")
         found = {}
         for share in SHARES:
             told = {"prior": prior, "random_state": 0, "progress": False, "validation_fraction": share}
@@ -153,7 +153,7 @@ def epochs(source) -> None:
         print(table, found, file=sys.stderr, flush=True)
     text = [
         "# The epoch kept: the last one, or the best on held-out PU rows\n",
-        f"`tools/tuning.py epochs`: dist-pu, preset by size, at most {FEWER} training rows, prior estimated; "
+        f"`tools/tuning.py epochs`: dist-pu, preset by size, at most {FEWER} training rows, prior by BBE; "
         f"{time.process_time() - start:,.0f} CPU seconds. Test figures in percent, by true labels of test rows, which "
         "decided nothing. *chosen*: validation_fraction=0.2.\n",
         "| table | labelled | prior | " + " | ".join(f"{k}, last | {k}, chosen" for k in SHOWN) + " |",
