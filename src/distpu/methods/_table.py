@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.sparse import issparse
+from scipy.sparse import csr_matrix, issparse
 from sklearn.utils.validation import validate_data
 
 from ..datasets.draw import folds
@@ -67,11 +67,11 @@ class TableMethod(PUEstimator):
             )
         return folds(key[:, None], s, min(self.folds, different, others), random.randint(2**31 - 1))
 
-    def _settle(self, z: np.ndarray, s: np.ndarray) -> None:
-        """Set what follows from the out-of-fold scores: the prior, unless it is given, and the cut."""
+    def _settle(self, z: np.ndarray, s: np.ndarray, prior: float | None = None) -> None:
+        """Set what follows from the out-of-fold scores: the prior, unless the method found it before, and the cut."""
         z_u = z[s == 0]
         self.oof_scores_ = self._held_out = z
-        self.prior_ = self._find_prior(z, s, None)
+        self.prior_ = self._find_prior(z, s, None) if prior is None else prior
         self.threshold_ = cut_at(z_u, self.prior_)
 
     def _estimated(self, z: Any, s: np.ndarray) -> Estimate:
@@ -98,14 +98,13 @@ class TableMethod(PUEstimator):
 
     def _check_rows(self, X: Any, reset: bool) -> Any:
         """Return X as float32 numbers. `reset` stores its width and column names; else they are compared."""
-        x = numbers(X)
+        x = None if getattr(getattr(X, "dtype", None), "kind", "") == "c" else numbers(X)
         if x is None:
             validate_data(self, X, reset=reset, dtype=np.float32, ensure_all_finite="allow-nan", allow_nd=True)
             raise ValueError(f"{type(self).__name__} takes numbers; encode the other columns, or leave them out")
         if x.ndim > 2:
             x = x.reshape(len(x), -1)
-        if not issparse(x):
-            x = x.astype(np.float32, copy=False)
+        x = csr_matrix(x) if issparse(x) else x.astype(np.float32, copy=False)  # LightGBM refuses a sparse array
         validate_data(self, x if x is not X and not hasattr(X, "columns") else X, reset=reset, skip_check_array=True)
         if x.shape[0] < (2 if reset else 1) or not x.shape[1]:
             validate_data(self, X, reset=reset, ensure_min_samples=2 if reset else 1)  # raises scikit-learn's message
