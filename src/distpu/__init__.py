@@ -36,6 +36,7 @@ _HOME = {
     "TwoStep": "methods.two_step",
     "BlendPU": "methods.blend_pu",
     "AutoPU": "methods.auto",
+    "DistPUBoost": "methods.dist_pu_boost",
     "PUEstimator": "estimator",
     "load": "saved",
     "Answer": "answer",
@@ -71,6 +72,7 @@ __all__ = [
     "BlendPU",
     "Diagnosis",
     "DistPU",
+    "DistPUBoost",
     "ElkanNoto",
     "Finding",
     "ImbPU",
@@ -109,6 +111,7 @@ if TYPE_CHECKING:
     from .methods.blend_pu import BlendPU
     from .methods.cvir import CVIR
     from .methods.dist_pu import DistPU
+    from .methods.dist_pu_boost import DistPUBoost
     from .methods.elkan_noto import ElkanNoto
     from .methods.imb_pu import ImbPU
     from .methods.lbe import LBE

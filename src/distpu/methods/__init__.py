@@ -60,6 +60,7 @@ METHODS = Methods(
         "bagging-pu": "bagging_pu.BaggingPU",
         "two-step": "two_step.TwoStep",
         "blend-pu": "blend_pu.BlendPU",
+        "dist-pu-boost": "dist_pu_boost.DistPUBoost",
     }
 )
 
