@@ -71,10 +71,12 @@ def test_the_order_of_the_rows_does_not_matter():
 
 
 def test_the_rows_of_a_tree_stand_for_all_rows():
-    s = np.repeat([1, 0], [20, 500])
+    s = np.repeat([1, 0], [500, 4000])
     weight = tree_weights(s, 0.8, 3, np.random.RandomState(0))
-    assert np.count_nonzero(weight[s == 1]) == 16 and np.count_nonzero(weight[s == 0]) == 60
-    assert weight[s == 1].sum() == pytest.approx(20) and weight[s == 0].sum() == pytest.approx(500)
+    assert np.count_nonzero(weight[s == 1]) == 400 and np.count_nonzero(weight[s == 0]) == 1500
+    assert weight[s == 1].sum() == pytest.approx(500) and weight[s == 0].sum() == pytest.approx(4000)
+    scarce = tree_weights(np.repeat([1, 0], [20, 4000]), 0.8, 3, np.random.RandomState(0))
+    assert np.count_nonzero(scarce[20:]) == 1000  # 60 rows would say too little of U
     few = tree_weights(np.array([1, 1, 0, 0]), 0.1, 9, np.random.RandomState(0))
     np.testing.assert_array_equal(np.sort(few), [0, 1, 1, 2])  # one labelled row at least, no row twice
 

@@ -10,7 +10,7 @@
     curvature  labelled row:    2 prior max(q, floor) / n_P;   unlabelled row:  max(q, floor) / n_U
 
     each round fits a tree to both and adds it with the rate lr. A tree sees a share `rows` of P, `ratio` n_P rows of U
-    and a share `columns` of the columns, all drawn for it; its rows' weights are raised to stand for all of P and of U
+    (at least 1,000) and a share `columns` of the columns, drawn for it; its rows are weighted to stand for all rows
     fold k = 1 .. K:  `bags` boosters learn the other folds;  a row's score is the mean z of boosters that never saw it
     cut: a share prior of the out-of-fold scores of U lies above;  a new row's score is the mean over all boosters
 
@@ -39,6 +39,7 @@ from ._members import Boosted, drawn
 from ._table import TableMethod
 
 TAU, FLOOR = 0.02, 0.01  # defaults of the fields below
+LEAST = 1000  # unlabelled rows that a tree sees, at least, if there are so many
 FIRST = 4  # models of PU bagging in a fold, for the prior
 
 
@@ -67,7 +68,7 @@ def tree_weights(s: np.ndarray, rows: float, ratio: float, random: np.random.Ran
     """Return the weights of the rows for one tree: 0 if not drawn, else n_P or n_U / how many are drawn of P or U."""
     P, U = np.flatnonzero(s == 1), np.flatnonzero(s == 0)
     weight = np.zeros(len(s))
-    for all_of, n in (P, rows * len(P)), (U, ratio * len(P)):
+    for all_of, n in (P, rows * len(P)), (U, max(LEAST, ratio * len(P))):
         n = min(len(all_of), max(1, round(n)))
         weight[random.choice(all_of, n, replace=False)] = len(all_of) / n
     return weight
@@ -86,7 +87,7 @@ class DistPUBoost(TableMethod):
     leaves: int = param(15, "leaves of a tree", least=2)
     least_rows: int = param(5, "rows of a leaf, at least", least=1)
     rows: float = param(0.8, "share of the labelled rows that a tree sees", above=0, most=1)
-    ratio: float = param(3.0, "unlabelled rows that a tree sees, for each labelled row", above=0)
+    ratio: float = param(3.0, "unlabelled rows that a tree sees, for each labelled row; 1,000 at least", above=0)
     columns: float = param(0.6, "share of the columns that a tree sees", above=0, most=1)
     shrink: float = param(1.0, "L2 penalty on the values of the leaves", least=0)
     entropy: float = param(0.05, "mu, weight of the entropy", least=0)
