@@ -396,7 +396,7 @@ NAMED_MISTAKES = {
     "digits --scenario one-set": "scenario='one-set' is not known; use one of 'case-control', 'single-set'",
     "digits --label x": "--label and --positive are for files",
     "digits --method distpu": "did you mean 'dist-pu'?",
-    "digits --set epohcs=3": "dist-pu has no setting 'epohcs'; did you mean 'epochs'?",
+    "digits --method dist-pu --set epohcs=3": "dist-pu has no setting 'epohcs'; did you mean 'epochs'?",
     "tabel.csv --label fraud": "tabel.csv does not exist; did you mean 'table.csv'?",
     "notes.txt --label fraud": "extension '.txt' is not known); give a file that ends in",
     "": "Missing argument 'DATA' (distpu fit --help shows how)",

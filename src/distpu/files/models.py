@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from . import atomic
+from . import atomic, boosters
 
 # skops trusts scikit-learn's and numpy's own types. These two hold the arrays of trees, which are checked below.
 TRUSTED = ["sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor", "sklearn.tree._tree.Tree"]
@@ -85,6 +85,8 @@ def _check_trees(found: Any, columns: int = 0, depth: int = 0) -> None:
         children = np.concatenate([nodes["left"][inner], nodes["right"][inner]]).astype(np.int64)
         own = np.concatenate([np.flatnonzero(inner)] * 2)
         _refuse(children, own, len(nodes), nodes["feature_idx"][inner], columns)
+    elif isinstance(found, str) and found.startswith(boosters.START):
+        boosters.check(found)
     elif isinstance(found, dict):
         for value in found.values():
             _check_trees(value, columns, depth + 1)

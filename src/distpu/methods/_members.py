@@ -43,6 +43,7 @@ class Forest:
                 min_samples_leaf=5,
                 class_weight="balanced_subsample",
                 bootstrap=True,
+                n_jobs=-1 if len(rows) > 2000 else 1,
                 random_state=random.randint(2**31 - 1),
             )
             self.state.append(forest.fit(x[rows], s[rows]))
