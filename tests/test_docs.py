@@ -56,8 +56,8 @@ def test_the_readmes_commands_for_a_table_run(toy, tmp_path, monkeypatch):
     table.to_csv("new.csv", index=False)
     table.assign(fraud=np.where(s == 1, 1, np.nan)).to_csv("transactions.csv", index=False)
     (block,) = (block for block in blocks("README.md", "") if "transactions" in block)
-    compare, fit, predict = (line.split(" # ")[0].split() for line in block.splitlines())
-    assert "take " in done(*compare[1:])
+    diagnose, fit, predict = (line.split(" # ")[0].split() for line in block.splitlines())
+    assert "labelled" in done(*diagnose[1:])
     for command, *words in (fit, predict):
         assert command == "distpu" and distpu(*words).code == 0
     ranked = list(csv.DictReader(Path(predict[2], "ranked.csv").read_text().splitlines()))

@@ -57,7 +57,8 @@ def encoded(
         places = {value: i for i, value in enumerate(sorted(known.unique()))}
         columns.append(tuple(part.astype(str).map(places).to_numpy(float)[:, None] for part in (a, b)))  # type: ignore
     x, xt = (np.concatenate(parts, axis=1).astype(np.float32) for parts in zip(*columns, strict=True))
-    return x, xt
+    some = ~np.isnan(x).all(0)  # scikit-learn's boosting fails on a column of blanks
+    return x[:, some], xt[:, some]
 
 
 def _date(column: pd.Series) -> np.ndarray:

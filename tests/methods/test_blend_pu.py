@@ -1,6 +1,7 @@
 """BlendPU: out-of-fold scores, weights, blanks, sparse tables, and a file without pickle."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.sparse import csr_matrix
 from sklearn.metrics import roc_auc_score
@@ -77,6 +78,20 @@ def test_a_folder_gives_the_same_bits(fitted, tmp_path):
     np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))
     np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
     assert loaded.prior_interval_ == model.prior_interval_
+
+
+def test_a_narrow_table_gives_the_same_in_every_container(fitted):
+    model, X, s, _ = fitted
+    for x in (csr_matrix(X), pd.DataFrame(X), X.tolist()):
+        np.testing.assert_array_equal(BlendPU(**QUICK).fit(x, s).oof_scores_, model.oof_scores_)
+
+
+def test_a_wide_sparse_table_stays_sparse(fitted, monkeypatch):
+    _, X, s, y = fitted
+    wide = csr_matrix(np.hstack([X, np.zeros((300, 200))]))
+    monkeypatch.setattr(csr_matrix, "toarray", lambda *_: pytest.fail("made dense"))
+    z = BlendPU(**QUICK).fit(wide, s).oof_scores_
+    assert roc_auc_score(y[s == 0], z[s == 0]) > 0.9
 
 
 def test_other_columns_than_numbers_are_refused():

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..study.ledger import Line
 
 NAMED = "dist-pu,nnpu,upu,naive"  # the default methods on a named data set
-OWN = "dist-pu,nnpu,elkan-noto,bagging-pu,two-step"  # and on a user's file
+OWN = "blend-pu,dist-pu-boost,dist-pu,nnpu,elkan-noto,bagging-pu,two-step"  # and on a user's file
 
 
 def compare(

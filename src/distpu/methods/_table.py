@@ -19,6 +19,7 @@ from ..progress import Bar
 from ..threshold import cut_at
 from ._wrapper import fingerprint, one_thread, row_keys
 
+NARROW = 100  # columns; a sparse table of no more is small, and as an array it gives the same results as the array
 ROWS = 50_000  # of one call of a model; the scores of a million rows need little memory then
 
 
@@ -105,6 +106,8 @@ class TableMethod(PUEstimator):
         if x.ndim > 2:
             x = x.reshape(len(x), -1)
         x = csr_matrix(x) if issparse(x) else x.astype(np.float32, copy=False)  # LightGBM refuses a sparse array
+        if issparse(x) and x.shape[1] <= NARROW:
+            x = x.toarray()
         validate_data(self, x if x is not X and not hasattr(X, "columns") else X, reset=reset, skip_check_array=True)
         if x.shape[0] < (2 if reset else 1) or not x.shape[1]:
             validate_data(self, X, reset=reset, ensure_min_samples=2 if reset else 1)  # raises scikit-learn's message

@@ -25,7 +25,7 @@ WEIGHT, SPREAD, BETA = 50, 0.25, 1.5
 EDGES = np.r_[0, np.geomspace(1e-4, 0.2, 22), np.linspace(0.25, 0.95, 15), 1]  # of q
 A = np.linspace(0, 5, 26)
 LOG_B = np.linspace(-0.75, 0.75, 11)
-SHARES = np.r_[np.geomspace(1e-4, 0.08, 16), np.linspace(0.1, 0.9, 33), 0.93, 0.96, 0.99]
+SHARES = np.r_[np.geomspace(1e-4, 0.1, 48), np.linspace(0.12, 0.98, 44), 0.99]
 
 
 def binormal(z_p: np.ndarray, z_u: np.ndarray) -> float:
@@ -35,7 +35,8 @@ def binormal(z_p: np.ndarray, z_u: np.ndarray) -> float:
 
 def credible(z_p: np.ndarray, z_u: np.ndarray, level: float) -> tuple[float, float]:
     """The middle `level` of the posterior."""
-    below = np.cumsum(posterior(z_p, z_u))
+    weight = posterior(z_p, z_u)
+    below = np.cumsum(weight) - weight / 2  # half of a share's own weight lies below it
     low, high = np.interp([(1 - level) / 2, (1 + level) / 2], below, SHARES)
     return float(low), float(high)
 
