@@ -49,7 +49,7 @@ def test_the_coverage_is_that_of_the_benchmark():
     assert f"in {bbe_upper} (`bbe`) and {dedpul_upper} (`dedpul`)" in told
     assert f"inside `binormal`'s interval in {both.split(',')[0]}" in told
     head = text_of("results/prior/simulated.md")
-    assert "two sides (19) | upper end holds (35)" in head and "On the 19 simulated" in told and "the 35 others" in told
+    assert "two sides (20) | upper end holds (34)" in head and "On the 20 simulated" in told and "the 34 others" in told
 
 
 def test_the_tool_writes_the_page_as_it_is(tmp_path, monkeypatch, capsys):

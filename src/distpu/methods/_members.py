@@ -128,7 +128,8 @@ class Kernel:
         return self.state[1].decision_function(self._filled(x))
 
     def _filled(self, x: Any) -> Any:
-        return x if issparse(x) else np.where(np.isnan(x), self.state[0], x)
+        """Return x without blanks, in float64: in float32 a row's score would depend on the rows beside it."""
+        return x if issparse(x) else np.where(np.isnan(x), self.state[0], x).astype(np.float64)
 
 
 def _medians(x: np.ndarray) -> np.ndarray:

@@ -17,7 +17,7 @@ Self = TypeVar("Self", bound="AutoPU")
 
 def suited(X: Any) -> str:
     """Return the name of the method for these rows: images have more than one axis to a row."""
-    return "dist-pu" if np.ndim(X) > 2 else "blend-pu"
+    return "dist-pu" if len(getattr(X, "shape", None) or np.asarray(X).shape) > 2 else "blend-pu"
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
