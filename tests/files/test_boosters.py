@@ -66,9 +66,9 @@ def test_a_models_file_is_checked_when_it_is_read(method, toy, tmp_path):
     path = tmp_path / "model/model.skops"
     state = models.load(path)
     (name,) = (key for key in ("states_", "trees_") if key in state)
-    found = state[name][0][2] if name == "states_" else state[name]
-    assert found[0].startswith(boosters.START)
-    found[0] = found[0].replace("split_feature=", "split_feature=99 ", 1)
+    found, place = (state[name][0][2][0], 1) if name == "states_" else (state[name], 0)
+    assert found[place].startswith(boosters.START)
+    found[place] = found[place].replace("split_feature=", "split_feature=99 ", 1)
     models.save(path, state, "test")
     with pytest.raises(ValueError, match="boosted trees"):
         distpu.load(tmp_path / "model")

@@ -51,10 +51,12 @@ def test_the_weights_are_a_ridge_of_labelled_against_unlabelled(fitted):
     assert other.weights_[0] > 5 * abs(other.weights_[1])
 
 
+@pytest.mark.parametrize("wide", [500, 4])
 @pytest.mark.parametrize("member", [Forest(10), Forest(10, extra=True), Boosted(3), Kernel()])
-def test_every_member_takes_blanks_and_sparse_rows(member, fitted, monkeypatch):
+def test_every_member_takes_blanks_and_sparse_rows(member, wide, fitted, monkeypatch):
     _, X, s, y = fitted
     monkeypatch.setattr(_members, "MOST", 120)  # so that rows are drawn
+    monkeypatch.setattr(_members, "WIDE", wide)
     blank = X.copy()
     blank[::7, 2] = np.nan
     blank[:, 4] = np.nan
@@ -88,7 +90,7 @@ def test_a_narrow_table_gives_the_same_in_every_container(fitted):
 
 def test_a_wide_sparse_table_stays_sparse(fitted, monkeypatch):
     _, X, s, y = fitted
-    wide = csr_matrix(np.hstack([X, np.zeros((300, 200))]))
+    wide = csr_matrix(np.hstack([X, np.zeros((300, 600))]))
     monkeypatch.setattr(csr_matrix, "toarray", lambda *_: pytest.fail("made dense"))
     z = BlendPU(**QUICK).fit(wide, s).oof_scores_
     assert roc_auc_score(y[s == 0], z[s == 0]) > 0.9

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.sparse import issparse
 from scipy.special import logit
 
+WIDE = 500  # columns; of a wider table each booster sees so many, and the kernel takes the columns as they are
 MOST = 8_000  # rows of one fit. More rows cost time and gain little: the labelled ones are few
 EDGE = 1e-4  # probabilities are kept this far from 0 and 1
 
@@ -57,21 +58,25 @@ class Forest:
 class Boosted:
     """PU bagging of boosted trees (LightGBM): each booster sees the labelled rows and three times as many others."""
 
-    def __init__(self, bags: int, rounds: int = 40, columns: int = 500) -> None:
-        self.bags, self.rounds, self.columns = bags, rounds, columns
+    def __init__(self, bags: int, rounds: int = 40) -> None:
+        self.bags, self.rounds = bags, rounds
 
     def fit(self, x: Any, s: np.ndarray, random: np.random.RandomState) -> Boosted:
         import lightgbm
 
-        self.state, self._boosters = [], []
+        self.state: list[Any] = []
+        self._boosters = []
         for _ in range(self.bags):
             rows = np.sort(drawn(s, MOST, 3, random))
+            columns: np.ndarray | None = None
+            if x.shape[1] > WIDE:
+                columns = _columns(x[rows], s[rows], random)
             settings = dict(
                 objective="binary",
                 learning_rate=0.1,
                 num_leaves=8,
                 min_child_samples=5,
-                feature_fraction=min(0.6, self.columns / x.shape[1]),
+                feature_fraction=0.6,
                 bagging_fraction=0.8,
                 bagging_freq=1,
                 seed=random.randint(2**31 - 1),
@@ -80,8 +85,8 @@ class Boosted:
                 force_row_wise=True,
                 verbosity=-1,
             )
-            booster = lightgbm.train(settings, lightgbm.Dataset(x[rows], s[rows]), self.rounds)
-            self.state.append(booster.model_to_string())
+            booster = lightgbm.train(settings, lightgbm.Dataset(_of(x[rows], columns), s[rows]), self.rounds)
+            self.state.append([columns, booster.model_to_string()])
             self._boosters.append(booster)
         return self
 
@@ -89,8 +94,25 @@ class Boosted:
         import lightgbm
 
         if not hasattr(self, "_boosters"):
-            self._boosters = [lightgbm.Booster(model_str=text) for text in self.state]
-        return np.mean([booster.predict(x, raw_score=True, num_threads=1) for booster in self._boosters], axis=0)
+            self._boosters = [lightgbm.Booster(model_str=text) for _, text in self.state]
+        pairs = zip(self._boosters, self.state, strict=True)
+        return np.mean([b.predict(_of(x, columns), raw_score=True, num_threads=1) for b, (columns, _) in pairs], axis=0)
+
+
+def _columns(x: Any, s: np.ndarray, random: np.random.RandomState) -> np.ndarray:
+    """Return WIDE columns: one half differ most between the labelled and the other rows, the rest is drawn."""
+    full = x if issparse(x) else np.nan_to_num(x)
+    labelled, others = (np.asarray(full[s == kind].mean(0)).ravel() for kind in (1, 0))
+    square = np.asarray((full.multiply(full) if issparse(x) else full**2).mean(0)).ravel()
+    middle = np.asarray(full.mean(0)).ravel()
+    gap = np.abs(labelled - others) / np.sqrt(np.maximum(square - middle**2, 1e-12))
+    order = np.argsort(-gap, kind="stable")
+    rest = random.permutation(order[WIDE // 2 :])[: WIDE - WIDE // 2]
+    return np.sort(np.concatenate([order[: WIDE // 2], rest]))
+
+
+def _of(x: Any, columns: np.ndarray | None) -> Any:
+    return x if columns is None else x[:, columns]
 
 
 class Kernel:
@@ -114,8 +136,9 @@ class Kernel:
             medians, model = None, make_pipeline(MaxAbsScaler(), last)
         else:
             medians = _medians(x[rows])
+            even = QuantileTransformer(n_quantiles=min(200, len(rows)), output_distribution="normal", random_state=seed)
             model = make_pipeline(
-                QuantileTransformer(n_quantiles=min(200, len(rows)), output_distribution="normal", random_state=seed),
+                even if x.shape[1] <= WIDE else "passthrough",
                 StandardScaler(),
                 Nystroem(n_components=min(self.features, len(rows)), random_state=seed),
                 last,
