@@ -664,3 +664,14 @@ def test_a_classifier_without_a_safe_file_is_refused_before_it_is_fitted(name, t
     monkeypatch.setattr(Known, "fit", lambda self, X, y: pytest.fail("fitted"))
     with pytest.raises(ValueError, match="holds .*Known, which has no file that is safe to load"):
         small(name, Known(), prior=0.4).fit(X, s, folder=tmp_path / "run")
+
+
+@every_wrapper
+@pytest.mark.parametrize("kind", [np.asarray, pd.DataFrame])
+def test_a_column_of_blanks_changes_nothing_but_the_width(name, kind, toy):
+    """scikit-learn 1.9's boosting fails on such a column."""
+    X, s, _ = toy
+    blank = kind(np.column_stack([X, np.full(len(X), np.nan)]))
+    fitted = WRAPPERS[name](random_state=0).fit(blank, s)
+    assert fitted.n_features_in_ == X.shape[1] + 1
+    assert roc_auc_score(s, fitted.decision_function(blank)) > 0.8

@@ -145,11 +145,26 @@ class Wrapper(PUEstimator):
             return kept
         start = time.monotonic()
         with few_threads(len(rows)):
-            model.fit(take(X, rows), s)
+            model.fit(self._without_blank_columns(take(X, rows)), s)
         if self._folder and time.monotonic() - start > KEPT_FROM:
             self._folder.keep_part(self._number, model, type(self).__name__)
         self._bar.update(self.name, self._number, of)
         return model
+
+    def _without_blank_columns(self, X: Any) -> Any:
+        """Return X with 0 in columns of blanks alone: no tree splits on them, and scikit-learn 1.9 fails on them.
+
+        This is for the classifier inside that a method takes by default. A user's own gets the rows as they are.
+        """
+        if self.estimator is not None or issparse(X):
+            return X
+        if _from(X, "pandas") and is_frame(X):
+            some = X.isna().all()
+            return X.mask(X.isna() & some, 0.0) if some.any() else X
+        if not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype.kind != "f":
+            return X
+        blank = np.isnan(X).all(0)
+        return np.where(blank, 0, X).astype(X.dtype) if blank.any() else X
 
     def _folds(self, X: Any, s: np.ndarray, k: int, random: np.random.RandomState) -> np.ndarray:
         """Return the fold of each row. Equal rows share a fold. Few different labelled rows give fewer than k folds."""
