@@ -15,7 +15,6 @@ sizes    CPU seconds and memory of a fit without a prior on large simulated tabl
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import platform
 import resource
@@ -36,6 +35,7 @@ import pandas as pd
 from scipy.special import expit, logit
 from sklearn.metrics import f1_score, roc_auc_score
 
+import real_tables
 from distpu import DistPUBoost
 from distpu.methods._members import Boosted, Forest
 from distpu.methods._table import TableMethod
@@ -55,11 +55,7 @@ class Problem(NamedTuple):
 
 
 def problems(without: list[str]) -> Iterator[Problem]:
-    place = Path(os.environ["DISTPU_TABLES"]) / "tables.py"
-    spec = importlib.util.spec_from_file_location("tables", place)
-    assert spec and spec.loader
-    source = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(source)
+    source = real_tables.source()
     for name in source.names():
         for seed in range(DRAWS) if name not in without else ():
             X, s, X_test, y_test, prior = source.split(name, seed=seed, rows=ROWS, na_values=source.BLANKS)

@@ -16,7 +16,6 @@ methods  Every method with calibrate=False and with calibrate=True, at the true 
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import platform
 import sys
@@ -30,14 +29,15 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 import numpy as np
+import pandas as pd
 import scipy
 import sklearn
 from scipy.special import expit, logit
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.metrics import f1_score
 
+import real_tables
 from distpu.datasets.draw import folds
-from distpu.inputs import numbers
 from distpu.prior import ON_SCORES, inside_unit
 from distpu.threshold import (
     Calibration,
@@ -73,17 +73,13 @@ class Problem(NamedTuple):
 
 
 def tables(rows: int, draws: int) -> Iterator[Problem]:
-    place = Path(os.environ["DISTPU_TABLES"]) / "tables.py"
-    spec = importlib.util.spec_from_file_location("tables", place)
-    assert spec and spec.loader
-    source = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(source)
+    source = real_tables.source()
     for name in source.names():
         if name in os.environ.get("HELD_BACK", "").split(","):
             continue
         for seed in range(draws):
             X, y = source.load(name, na_values=source.BLANKS)
-            x = _ordinal(X.drop(columns=source.IDS.get(name, [])))
+            x = _filled(X.drop(columns=source.IDS.get(name, [])))
             random = np.random.RandomState(seed)
             train, test = source._cut(np.arange(len(y)), y, 0.7, random)
             if len(train) > rows:
@@ -111,17 +107,10 @@ def simulated(rows: int, draws: int) -> Iterator[Problem]:
                 yield Problem(f"{distance}/{share}", x[:rows], s, y[:rows], x[rows:], y[rows:], prior)
 
 
-def _ordinal(frame: Any) -> np.ndarray:
-    """Numbers stay; other values become their place among their column's sorted values; blanks become the median."""
-    columns = []
-    for name in frame:
-        column = frame[name]
-        if column.dtype.kind not in "biuf":
-            codes = column.astype("category").cat.codes.astype(float)
-            column = codes.where(codes >= 0)
-        column = column.astype(float)
-        columns.append(column.fillna(column.median()).fillna(0).to_numpy())
-    return numbers(np.column_stack(columns))
+def _filled(frame: Any) -> np.ndarray:
+    """The table as numbers. A blank becomes the median of its column, or 0 in a column of blanks."""
+    x = pd.DataFrame(real_tables.ordinal(frame))
+    return x.fillna(x.median()).fillna(0).to_numpy(np.float32)
 
 
 # ------------------------------------------------------------------ forms

@@ -24,7 +24,6 @@ the largest one that is consistent with the labelled rows.
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import platform
 import sys
@@ -39,8 +38,8 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 import numpy as np
 from scipy.stats import rankdata
 
+import real_tables
 from distpu.diagnosis import Diagnosis, diagnose
-from distpu.inputs import numbers
 
 OUT = Path(__file__).parents[1] / "results/diagnosis"
 FINDINGS = ("labelling", "give-away", "separability", "labelled rows", "copies", "row order", "prior")
@@ -129,10 +128,7 @@ def simulated() -> Iterator[Line]:
 
 
 def tables() -> Iterator[Line]:
-    spec = importlib.util.spec_from_file_location("tables", Path(os.environ["DISTPU_TABLES"]) / "tables.py")
-    assert spec and spec.loader
-    source = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(source)
+    source = real_tables.source()
     for name in source.names():
         if name in HELD:
             continue
@@ -140,7 +136,7 @@ def tables() -> Iterator[Line]:
         X = X.drop(columns=source.IDS.get(name, []))
         leaks = source.LEAKS.get(name, [])
         places = tuple(X.columns.get_loc(one) for one in leaks)
-        plain, full = _ordinal(X.drop(columns=leaks)), _ordinal(X)
+        plain, full = real_tables.ordinal(X.drop(columns=leaks)), real_tables.ordinal(X)
         for kind in KINDS if leaks else KINDS[:-1]:
             x = full if kind == "known leak" else plain
             for seed in range(DRAWS.get(kind, 1)):
@@ -148,18 +144,6 @@ def tables() -> Iterator[Line]:
                 positives = int(y[rows].sum())
                 count = min(max(30, round(0.3 * positives)), 500)
                 yield line(name, kind, x[rows], y[rows], count, seed, places if kind == "known leak" else ())
-
-
-def _ordinal(frame) -> np.ndarray:
-    """Numbers stay; every other value becomes its place in the sorted list of its column's values; blanks stay NaN."""
-    columns = []
-    for name in frame:
-        column = frame[name]
-        if column.dtype.kind not in "biuf":
-            codes = column.astype("category").cat.codes.astype(float)
-            column = codes.where(codes >= 0)
-        columns.append(column.astype(float).to_numpy())
-    return numbers(np.column_stack(columns))
 
 
 def table(lines: list[Line]) -> list[str]:

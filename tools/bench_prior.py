@@ -15,7 +15,6 @@ the out-of-fold scores as its only column.
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import platform
 import sys
@@ -32,7 +31,7 @@ import numpy as np
 import scipy
 import sklearn
 
-from distpu.inputs import numbers
+import real_tables
 from distpu.prior import LARGEST, ON_ROWS, ON_SCORES, inside_unit
 from distpu.prior.interval import bootstrapped, halved, percentile
 from distpu.prior.known import INTERVALS, SHAPES
@@ -86,29 +85,13 @@ def simulated() -> Iterator[Problem]:
 
 
 def tables() -> Iterator[Problem]:
-    place = Path(os.environ["DISTPU_TABLES"]) / "tables.py"
-    spec = importlib.util.spec_from_file_location("tables", place)
-    assert spec and spec.loader
-    source = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(source)
+    source = real_tables.source()
     left_out = sys.argv[3].split(",") if sys.argv[2:3] == ["--without"] else []
     for name in source.names():
         if name in left_out:
             continue
         X, s, _, _, truth = source.split(name, seed=0, rows=ROWS, na_values=source.BLANKS)
-        yield Problem(name, _ordinal(X), s, truth, 0)
-
-
-def _ordinal(frame) -> np.ndarray:
-    """Numbers stay; every other value becomes its place in the sorted list of its column's values; blanks stay NaN."""
-    columns = []
-    for name in frame:
-        column = frame[name]
-        if column.dtype.kind not in "biuf":
-            codes = column.astype("category").cat.codes.astype(float)
-            column = codes.where(codes >= 0)
-        columns.append(column.astype(float).to_numpy())
-    return numbers(np.column_stack(columns))
+        yield Problem(name, real_tables.ordinal(X), s, truth, 0)
 
 
 def measure(problem: Problem) -> tuple[list[Line], float]:

@@ -12,7 +12,6 @@ Lines that are in results/tuning/searches.jsonl are not made again.
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import platform
@@ -29,6 +28,7 @@ import optuna
 import pandas as pd
 import sklearn
 
+import real_tables
 from distpu import metrics
 from distpu.judge import more_is_better
 from distpu.methods import make
@@ -170,11 +170,7 @@ def epochs(source) -> None:
 
 def main() -> None:
     warnings.simplefilter("ignore")
-    place = Path(os.environ["DISTPU_TABLES"]) / "tables.py"
-    spec = importlib.util.spec_from_file_location("tables", place)
-    assert spec and spec.loader
-    source = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(source)
+    source = real_tables.source()
     OUT.mkdir(parents=True, exist_ok=True)
     if sys.argv[1:] == ["epochs"]:
         return epochs(source)
