@@ -144,7 +144,11 @@ class PUEstimator(Cuts, ClassifierMixin, BaseEstimator):
                 else:
                     learner._train_and_calibrate(rows, s, sets, run_folder, config["seed"])
                     learner._finish(run_folder)
-        for name, value in vars(learner).items():
+        return self._take_fitted(learner)
+
+    def _take_fitted(self: Self, other: PUEstimator) -> Self:
+        """Take over what another estimator has learnt."""
+        for name, value in vars(other).items():
             if name.endswith("_") and not name.startswith("_"):
                 setattr(self, name, value)
         return self
@@ -289,6 +293,11 @@ class PUEstimator(Cuts, ClassifierMixin, BaseEstimator):
         self._take_kind(fitted)
         self._read_model(folder)
         return self
+
+    def _with_network(self, network: Any, path: Path) -> None:
+        """Take the user's own network when a folder is loaded. Most methods train none."""
+        if network is not None:
+            raise ValueError(f"{path} holds {self.name}, which trains no network; leave network= out")
 
     # --------------------------------------------------------------- checks
 

@@ -88,10 +88,6 @@ class TableMethod(PUEstimator):
         for name, value in folder.models(self.kept).items():
             setattr(self, name, value)
 
-    def _with_network(self, network: Any, path: Any) -> None:
-        if network is not None:
-            raise ValueError(f"{path} holds {self.name}, which trains no network; leave network= out")
-
     def _fingerprint(self, rows: Any) -> int:
         return fingerprint(rows)
 

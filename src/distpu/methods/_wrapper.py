@@ -94,8 +94,7 @@ class Wrapper(PUEstimator):
 
     def _with_network(self, network: Any, path: Path) -> None:
         self.estimator = None  # the config has its name only; the model file has the classifier
-        if network is not None:
-            raise ValueError(f"{path} holds {self.name}, which trains no network; leave network= out")
+        super()._with_network(network, path)
 
     def _row_keys(self, rows: Any) -> np.ndarray:
         return row_keys(rows)[:, None]

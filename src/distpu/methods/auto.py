@@ -39,13 +39,7 @@ class AutoPU(PUEstimator):
         self.method_ = suited(X)
         told = {field.name: getattr(self, field.name) for field in fields(self)}
         self.chosen_ = method_class(self.method_)(**told).fit(X, y, folder=folder)
-        return self._take_over()
-
-    def _take_over(self: Self) -> Self:
-        for name, value in vars(self.chosen_).items():
-            if name.endswith("_") and not name.startswith("_"):
-                setattr(self, name, value)
-        return self
+        return self._take_fitted(self.chosen_)
 
     def judged(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return decision_function(X) and the probabilities of the positive class; the rows are scored once."""
@@ -57,7 +51,7 @@ class AutoPU(PUEstimator):
         check_is_fitted(self)
         self.chosen_.set_threshold(threshold)
         self.threshold = threshold
-        return self._take_over()
+        return self._take_fitted(self.chosen_)
 
     def save(self, folder: str | Path) -> Path:
         """Write the fitted method into a new folder. `distpu.load` reads it back as that method."""
