@@ -42,14 +42,14 @@ def test_an_epoch_is_chosen_on_the_rows_that_lie_apart(tmp_path):
 
 @pytest.mark.parametrize("method", ["nnpu", "naive"])
 def test_held_out_rows_choose_the_epoch_also_where_the_prior_is_estimated(method, tmp_path):
-    settings = {"epochs": 2, "device": "cpu"}
+    settings = {"epochs": 6, "device": "cpu"}
     found = runs.simulate(
         method, datasets.load("digits"), tmp_path / "run", held_out=10, prior="auto", settings=settings
     )
     assert found.prior_told == "auto"
-    assert found.keep == "pu" and found.epoch in (1, 2)
+    assert found.keep == "pu" and found.epoch in range(1, 7)
     log = [json.loads(row) for row in (tmp_path / "run/metrics.jsonl").read_text().splitlines()]
-    assert all(0 < row["pu_accuracy"] <= 1 for row in log[-1:])
+    assert all(0.5 < row["pu_accuracy"] <= 1 for row in log[-1:])
     if method == "nnpu":  # judged by the prior that it has estimated
         assert found.prior == json.loads((tmp_path / "run/prior.json").read_text())["prior"]
 
