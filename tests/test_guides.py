@@ -1,0 +1,25 @@
+"""Guides that a user follows to the letter: their code runs, and what it prints is plausible."""
+
+import re
+
+import distpu
+from distpu import metrics
+from pages import blocks, text_of
+
+
+def test_from_pulearn(toy, capsys):
+    X, s, _ = toy
+    scope = {"X": X, "s": s}
+    for block in blocks("docs/from-pulearn.md"):
+        exec(block, scope)
+    assert scope["clf"].predict_proba(X).max() <= 1
+    assert 0.2 < scope["found"].prior_ < 0.6  # 0.4 is true
+    assert capsys.readouterr().out.splitlines()[2].startswith("0.444")
+
+
+def test_from_pulearn_names_what_is_there():
+    ours = re.findall(r"^\|[^|]*\|([^|]*)\|", text_of("docs/from-pulearn.md"), re.MULTILINE)
+    names = {name for cell in ours for name in re.findall(r"`(?:metrics\.)?([A-Za-z]\w+)", cell)}
+    missing = {name for name in names if not hasattr(distpu, name) and not hasattr(metrics, name)}
+    assert len(names) > 15
+    assert missing == {"next", "pos_label"}  # Python's own, and a parameter
