@@ -246,7 +246,7 @@ def test_constant_columns_are_fine(here, toy):
     data = table(toy, a=0.0, b=1e-30, c=0.1, d=-1e30)
     data.to_csv("table.csv", index=False)
     done(*fit("--folder", "run"))
-    assert pd.read_csv("run/ranked.csv")["probability"].between(0, 1).all()
+    assert pd.read_csv("run/scores.csv")["probability"].between(0, 1).all()
     X = data.drop(columns="fraud")
     assert np.isfinite(small("nnpu", prior=0.4, epochs=2).fit(X, toy[1]).decision_function(X)).all()
     assert np.isfinite(small("nnpu", prior=0.4, epochs=2).fit(0 * X, toy[1]).decision_function(X)).all()
@@ -679,7 +679,7 @@ def test_a_loss_that_becomes_nan(toy, tmp_path):
 def test_a_learning_rate_far_too_high(here):
     line = refused(*fit("--set", "lr=1e30", "--set", "epochs=20", "--folder", "run"))
     assert "in stage 'nnpu', epoch " in line and "lower the learning rate" in line
-    assert not (here / "run/done").exists() and not (here / "run/ranked.csv").exists()
+    assert not (here / "run/done").exists() and not (here / "run/scores.csv").exists()
     assert "run is not finished" in refused("predict", "run", "table.csv")
 
 

@@ -60,9 +60,9 @@ def test_the_readmes_commands_for_a_table_run(toy, tmp_path, monkeypatch):
     assert "labelled" in done(*diagnose[1:])
     for command, *words in (fit, predict):
         assert command == "distpu" and distpu(*words).code == 0
-    ranked = list(csv.DictReader(Path(predict[2], "ranked.csv").read_text().splitlines()))
+    ranked = list(csv.DictReader(Path(predict[2], "scores.csv").read_text().splitlines()))
     assert len(ranked) == (s == 0).sum()
-    top = [row["row"] for row in ranked[:20]]  # row 0 is the first row of data
+    top = [row["id"] for row in ranked[:20]]  # id 0 is the first row of data
     assert np.mean([y[int(row)] for row in top]) > 0.9
     assert len(pd.read_csv("scores.csv")) == len(X)
 

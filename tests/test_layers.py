@@ -11,7 +11,8 @@ SRC = Path(__file__).parents[1] / "src/distpu"
 LAYERS = [
     {"cli"},
     {"study"},
-    {"report", "tune", "saved", "answer", "diagnosis"},
+    {"answer"},
+    {"report", "tune", "saved", "diagnosis"},
     {"judge"},
     {"methods"},
     {"estimator", "train"},

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from distpu import METHODS, BlendPU, datasets
+from distpu.answer.words import percent
 from distpu.inputs import read_labels
 from distpu.metrics import METRICS
 from distpu.prior import AUTO, PRIORS
@@ -25,20 +26,26 @@ def test_from_a_table_to_scores_of_new_rows(here, toy, no_training):
     _, s, y = toy
     fit = ("fit", "table.csv", "--label", "fraud", *SHORT)
     first = done(*fit)
-    assert "30 labelled positives, 270 unlabelled rows; dist-pu, trained in" in first
+    assert first.startswith("300 rows: 30 labelled positives, 270 unlabelled rows; dist-pu, trained in ")
     folder = here / "runs/table-dist-pu-seed0"
     share = json.loads((folder / "model.json").read_text())["prior"]
-    told = f"among the unlabelled rows: {share:.1%} (estimated by {AUTO}), about {270 * share:.0f} rows; 90 % interval:"
-    assert told in " ".join(first.split())
-    ranked = rows_of((folder / "ranked.csv").read_text())
-    assert sorted(int(r["row"]) for r in ranked) == np.flatnonzero(s == 0).tolist()
+    flat = " ".join(first.split())
+    assert f"hidden positives about {270 * share:.0f} of 270 unlabelled rows (90 % interval: " in flat
+    assert f"prior, their share {percent(share)} (90 % interval: " in flat and f"estimated by {AUTO}" in flat
+    ranked = rows_of((folder / "scores.csv").read_text())
+    assert list(ranked[0]) == ["id", "score", "probability", "rank", "decision"]
+    assert sorted(int(r["id"]) for r in ranked) == np.flatnonzero(s == 0).tolist()
+    assert [int(r["rank"]) for r in ranked] == list(range(1, 271))
+    assert all((float(r["score"]) >= 0) == (r["decision"] == "1") for r in ranked)
     p = [float(r["probability"]) for r in ranked]
-    assert p == sorted(p, reverse=True) and y[[int(r["row"]) for r in ranked[:20]]].mean() > 0.9
-    positive = sum(r["positive"] == "1" for r in ranked)
+    assert p == sorted(p, reverse=True) and y[[int(r["id"]) for r in ranked[:20]]].mean() > 0.9
+    positive = sum(r["decision"] == "1" for r in ranked)
     assert positive == sum(value >= 0.5 for value in p) and 0 < positive < 270
-    assert f"predicted positive: {positive} of 270 unlabelled rows" in first
-    assert all(f"\n{r['row']:<3}  {value:.3f}\n" in first for r, value in zip(ranked[:10], p, strict=False))
-    assert "runs/table-dist-pu-seed0/ranked.csv" in first and "next: " in first
+    assert f"called positive {positive} of 270 unlabelled rows" in flat
+    table = pd.read_csv("table.csv")
+    for r, value in zip(ranked[:10], p, strict=False):
+        assert f"\n{r['id']:<3}  {value:.3f}        {table['a'][int(r['id'])]:.6g}" in first
+    assert "runs/table-dist-pu-seed0/scores.csv" in first and "next: " in first
     assert "distpu predict runs/table-dist-pu-seed0 FILE" in first
 
     no_training()
@@ -52,22 +59,23 @@ def test_from_a_table_to_scores_of_new_rows(here, toy, no_training):
     scores = rows_of(done("predict", folder, "new.csv"))
     assert [int(r["row"]) for r in scores] == list(range(300))
     by_row = {r["row"]: r for r in scores}
-    assert all(by_row[r["row"]] == r for r in ranked)
+    assert all(by_row[r["id"]]["probability"] == r["probability"] for r in ranked)
     assert "300 rows scored" in done("predict", folder, "new.csv", "--out", "out/scores.csv")
     assert rows_of((here / "out/scores.csv").read_text()) == scores
 
 
 def test_a_given_prior_and_a_method_without_one(here):
     common = ("fit", "table.csv", "--label", "fraud", "--set", "epochs=2")
-    assert "40.0% (given), about 108 rows" in done(*common, "--method", "nnpu", "--prior", "0.4")
+    told = " ".join(done(*common, "--method", "nnpu", "--prior", "0.4").split())
+    assert "hidden positives about 108 of 270 unlabelled rows prior, their share 40 %, given" in told
     told = " ".join(done(*common, "--method", "nnpu", "--prior", "dedpul", "--folder", "by-name").split())
-    assert "(estimated by dedpul), about" in told and "90 % interval:" in told and "two sides need 0.9" in told
+    assert ", estimated by dedpul" in told and "90 % interval:" in told and "two sides need 0.9" in told
     own = done("fit", "table.csv", "--label", "fraud", "--method", "elkan-noto")
-    assert "(the method's own estimate), about" in " ".join(own.split())
+    assert ", the method's own estimate" in " ".join(own.split())
     message = refused(*common, "--method", "nnpu", "--prior", "dedpull")
     assert "did you mean 'dedpul'?" in message and all(name in message for name in PRIORS)
     naive = done(*common, "--method", "naive")
-    assert "hidden" not in naive and "predicted positive" in naive
+    assert "hidden" not in naive and "called positive" in naive
 
 
 @pytest.mark.parametrize(
@@ -111,7 +119,7 @@ def test_images_in_an_npz(here):
     assert "20 labelled positives, 60 unlabelled rows" in done(*fit)
     np.savez("new.npz", X=images[::-1])
     scores = rows_of(done("predict", "run", "new.npz"))
-    ranked = {79 - int(r["row"]): r["probability"] for r in rows_of((here / "run/ranked.csv").read_text())}
+    ranked = {79 - int(r["id"]): r["probability"] for r in rows_of((here / "run/scores.csv").read_text())}
     assert len(ranked) == 60 and all(scores[row]["probability"] == p for row, p in ranked.items())
 
 
@@ -165,7 +173,8 @@ def test_a_cut_of_ones_own_when_fitting_and_when_scoring(here):
     fit = ("fit", "table.csv", "--label", "fraud", "--method", "elkan-noto", "--prior", "0.4", "--set", "folds=2")
     text = done(*fit, "--threshold", "recall=0.9")
     flat = " ".join(text.split())
-    assert "by held-out rows: the cut should call" in flat and "(given), about 108 rows" in flat
+    assert "of the hidden positives should be among them" in flat and "about 108 of 270 unlabelled rows" in flat
+    assert "cut: recall=0.9: this share of the positives is called" in flat
     folder = here / "runs/table-elkan-noto-seed0"
     assert json.loads((folder / "model.json").read_text())["cut"]["choice"] == "recall=0.9"
     pd.read_csv("table.csv").drop(columns="fraud").to_csv("new.csv", index=False)

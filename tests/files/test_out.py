@@ -125,7 +125,7 @@ def test_a_file_of_a_run_is_refused(name, finished, tmp_path):
 def test_other_files_beside_a_run_are_written(finished, tmp_path):
     folder = shutil.copytree(finished / "run", tmp_path / "run")
     done("predict", folder, finished / "new.csv", "--out", folder / "new/scores.csv")
-    done("predict", folder, finished / "new.csv", "--out", folder / "scores.csv")
+    done("predict", folder, finished / "new.csv", "--out", folder / "new-scores.csv")
     assert (folder / "scores.csv").read_text() == (folder / "new/scores.csv").read_text()
 
 

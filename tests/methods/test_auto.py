@@ -59,7 +59,7 @@ def test_the_ranked_rows_have_out_of_fold_scores(quick, toy, tmp_path):
     np.savez(tmp_path / "t.npz", X=X, y=s)
     answer = fit_file(tmp_path / "t.npz")
     decision, _ = answer.model._judged(answer.model.oof_scores_)
-    rows = answer.ranked["row"].to_numpy()
-    np.testing.assert_array_equal(answer.ranked["positive"].to_numpy(), decision[rows] >= 0)
+    rows = answer.ranked["id"].to_numpy()
+    np.testing.assert_array_equal(answer.ranked["decision"].to_numpy(), decision[rows] >= 0)
     assert answer.predicted == pytest.approx(answer.prior * (s == 0).sum(), abs=2)
     assert answer.model.prior_interval_[0] <= answer.prior <= answer.model.prior_interval_[1]

@@ -8,8 +8,19 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 
-def _width() -> int:
+def terminal_width() -> int:
     return shutil.get_terminal_size().columns  # 80 where there is no terminal
+
+
+def visible(value: Any, most: int = 24) -> str:
+    """Return a user's value as one short line. Control characters are spelt out: a terminal would obey them."""
+    from ..files.scores import missing
+
+    if missing(value):
+        return ""
+    text = f"{value:.6g}" if isinstance(value, float) else str(value)
+    text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def fill(text: str) -> None:
@@ -19,7 +30,7 @@ def fill(text: str) -> None:
         prose = not block.startswith(" ") and "   " not in block
         for line in [" ".join(block.splitlines())] if prose else block.splitlines():
             margin = "" if prose else " " * (len(line) - len(line.lstrip()) + 4)
-            lines.append(textwrap.fill(line, _width(), subsequent_indent=margin, break_long_words=False))
+            lines.append(textwrap.fill(line, terminal_width(), subsequent_indent=margin, break_long_words=False))
         lines.append("")
     print("\n".join(lines[:-1]))
 
@@ -29,12 +40,12 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[str]], right: Seq
     lines, last = [header, *rows], len(header) - 1
     widths = [max(len(line[i]) for line in lines) for i in range(len(header))]
     start = sum(widths[:last]) + 2 * last
-    room = _width() - start
+    room = terminal_width() - start
     for *cells, text in lines:
         left = [c.rjust(w) if i in right else c.ljust(w) for i, (c, w) in enumerate(zip(cells, widths, strict=False))]
         text = text.rjust(widths[last]) if last in right else text
         below = room < min(30, len(text))
-        parts = _wrapped(text, _width() - 4 if below else room)
+        parts = _wrapped(text, terminal_width() - 4 if below else room)
         print("  ".join([*left, "" if below else parts.pop(0)]).rstrip())
         for part in parts:
             print(" " * (4 if below else start) + part)

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ._options import Data, DataRoot, Label, Labelled, Positive, Preset, Prior, Threshold, read_prior, read_settings
-from ._print import fill, print_results, print_table, say_settings
+from ._print import fill, print_results, print_table, say_settings, terminal_width, visible
 
 if TYPE_CHECKING:
     from ..answer import Answer
+
+TOP, SHOWN = 10, 5  # rows on the terminal, and columns of theirs
 
 
 def fit(
@@ -143,21 +145,23 @@ def _fit_named(
 
 
 def _print_answer(answer: Answer) -> None:
+    from ..answer.words import counts_explained
     from ..files.run_folder import RunFolder
 
-    unlabelled, folder = answer.unlabelled, answer.folder
+    folder = answer.folder
     how = "finished before, not trained again" if answer.finished_before else f"trained in {answer.seconds:.1f} s"
-    print(f"{answer.labelled} labelled positives, {unlabelled} unlabelled rows; {answer.model.name}, {how}")
-    if math.isfinite(answer.prior):
-        fill(f"positives hidden among the unlabelled rows: {_known_prior(answer)}")
-    print(f"predicted positive: {answer.predicted} of {unlabelled} unlabelled rows")
-    if answer.model.expected_ is not None:
-        fill(f"by held-out rows: {answer.model.expected_.of_the_cut}")
+    print(f"{answer.rows:,} rows: {answer.labelled:,} labelled positives, {answer.unlabelled:,} unlabelled rows; "
+          f"{answer.model.name}, {how}\n")  # fmt: skip
+    first, *others = _summary(answer)
+    print_table(first, others)
+    for text in (counts_explained(answer), _reading(answer)):
+        if text:
+            print()
+            fill(text)
     print()
-    top = answer.ranked.head(10)
-    rows = [(str(row), f"{p:.3f}") for row, p in zip(top["row"], top["probability"], strict=True)]
-    print_table(["row", "probability of being positive"], rows)
-    print(f"\nall {unlabelled}, likeliest first: {folder}/{RunFolder.RANKED}  (row 0 is the first row of data)")
+    _print_top(answer)
+    named = "" if answer.id is not None else "  (id 0 is the first row of data)"
+    print(f"\nall {answer.unlabelled:,}, likeliest first: {folder}/{RunFolder.RANKED}{named}")
     fill(
         f"next: look at the rows on top; mark those that are positive in {answer.label!r} as such and fit again, "
         f"with a --folder of its own"
@@ -166,19 +170,60 @@ def _print_answer(answer: Answer) -> None:
     print(f"score new rows:  distpu predict {folder} FILE")
 
 
-def _known_prior(answer: Answer) -> str:
-    """The share and the number of hidden positives, where the share is from, and its interval."""
-    rows, found = answer.unlabelled, answer.model.prior_estimate_
-    own = "the method's own estimate" if answer.estimated else "given"
-    how = own if found is None else f"estimated by {found.name}"
-    share = f"{answer.prior:.1%} ({how}), about {answer.hidden:.0f} rows"
-    if found is None or found.interval is None or found.level is None:
-        return share
-    low, high = found.interval
-    span = f"{low:.1%} to {high:.1%}, {low * rows:.0f} to {high * rows:.0f} rows"
-    if found.two_sided is False:
-        span = f"at most {high:.1%}, {high * rows:.0f} rows"
-    return f"{share}; {100 * found.level:g} % interval: {span}. {found.reading}".rstrip()
+def _summary(answer: Answer) -> list[tuple[str, str]]:
+    """The numbers of an answer: what, and how many."""
+    from ..answer.words import percent, where_the_cut_is
+
+    lines, total = [], answer.unlabelled
+    if math.isfinite(answer.prior):
+        hidden, share = f"about {answer.hidden:,.0f} of {total:,} unlabelled rows", percent(answer.prior)
+        found, span = answer.model.prior_estimate_, answer.hidden_interval
+        if span is not None and found is not None and found.level is not None:
+            low, high = (percent(end) for end in answer.model.prior_interval_ or ())
+            level = f"{100 * found.level:g} % interval: "
+            hidden += f" ({level}{span[0]:,.0f} to {span[1]:,.0f})"
+            share += f" ({level}{low} to {high})"
+        own = "the method's own estimate" if answer.estimated else "given"
+        share += f", {own if found is None else f'estimated by {found.name}'}"
+        lines += [("hidden positives", hidden), ("prior, their share", share)]
+    lines.append(
+        ("called positive", f"{answer.predicted:,} of {total:,} unlabelled rows; cut: {where_the_cut_is(answer)}")
+    )
+    expected = answer.model.expected_
+    if expected is not None:
+        precision, recall, count = expected.precision, expected.recall, expected.rows
+        lines += [
+            ("  precision", f"{percent(precision)} ± {percent(precision.error)} of them should be positive"),
+            ("  recall", f"{percent(recall)} ± {percent(recall.error)} of the hidden positives should be among them"),
+            ("  rows", f"{count:,.0f} ± {count.error:,.0f} should be called among {total:,} rows like these"),
+        ]
+    return lines
+
+
+def _reading(answer: Answer) -> str:
+    """Whether the prior's interval has two sides, and why."""
+    found = answer.model.prior_estimate_
+    return "" if found is None else found.reading
+
+
+def _print_top(answer: Answer) -> None:
+    """Print the ten likeliest rows with as many of their own columns as the terminal has room for."""
+    top = answer.ranked.head(TOP)
+    header, columns = (
+        ["id", "probability"],
+        [[visible(one) for one in top["id"]], [f"{p:.3f}" for p in top["probability"]]],
+    )
+    room = terminal_width() - sum(
+        max(map(len, [name, *cells])) + 2 for name, cells in zip(header, columns, strict=True)
+    )
+    if answer.top is not None:
+        for name in answer.top:
+            cells = [visible(one) for one in answer.top[name].head(TOP)]
+            room -= max(map(len, [visible(name), *cells])) + 2
+            if room < 0 or len(header) == 2 + SHOWN:
+                break
+            header, columns = [*header, visible(name)], [*columns, cells]
+    print_table(header, list(zip(*columns, strict=True)))
 
 
 def check_file(path: str) -> None:

@@ -64,7 +64,10 @@ class RunFolder:
                     the network or the classifiers, and what `predict` needs beside them
     scores.npz, result.json
                     of a run with known true labels: scores of the training rows, test metrics
-    ranked.csv      of a run on a user's own table: the unlabelled rows, likeliest positives first
+    scores.csv      of a run on a user's own table: the unlabelled rows, likeliest positives first (up to version 0.1:
+                    ranked.csv)
+    report.json, report.html
+                    of such a run: every fact of the page, and the page
     trials.jsonl, trial-NUMBER.npz
                     of a search for settings: a line per trial, and the held-out scores of a trial judged in full
     done            empty; written last: without it the run is not finished
@@ -73,9 +76,10 @@ class RunFolder:
 
     CONFIG, LOG, PRIOR, SECONDS = "config.json", "metrics.jsonl", "prior.json", "seconds.json"
     WEIGHTS, MODELS, MODEL = "model.safetensors", "model.skops", "model.json"
-    SCORES, RESULT, RANKED, DONE = "scores.npz", "result.json", "ranked.csv", "done"
-    TRIALS = "trials.jsonl"
-    NAMES = frozenset({CONFIG, LOG, PRIOR, SECONDS, WEIGHTS, MODELS, MODEL, SCORES, RESULT, RANKED, TRIALS, DONE, LOCK})
+    SCORES, RESULT, RANKED, DONE = "scores.npz", "result.json", "scores.csv", "done"
+    FACTS, PAGE, TRIALS = "report.json", "report.html", "trials.jsonl"
+    NAMES = frozenset({CONFIG, LOG, PRIOR, SECONDS, WEIGHTS, MODELS, MODEL, SCORES, RESULT, RANKED, FACTS, PAGE, TRIALS,
+                       "ranked.csv", DONE, LOCK})  # fmt: skip
 
     def __init__(self, path: str | Path):
         self.path = Path(path)
@@ -341,8 +345,9 @@ class RunFolder:
     def ranked(self) -> Path:
         return self.path / self.RANKED
 
-    def keep_ranked(self, text: str) -> None:
-        atomic.write(self.ranked, text.encode())
+    def keep_ranked(self, pieces: Iterable[bytes]) -> None:
+        with atomic.temporary(self.ranked) as file:
+            file.writelines(pieces)
 
 
 CONFIG_RULES: dict[str, tuple[Callable[[Any], bool], str]] = {

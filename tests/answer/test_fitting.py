@@ -26,13 +26,31 @@ def test_the_answer_has_the_model_the_rows_the_prior_and_the_counts(table, tmp_p
     assert (answer.labelled, answer.unlabelled, answer.prior, answer.estimated) == (30, 270, 0.4, False)
     assert answer.hidden == pytest.approx(108)
     assert answer.ranked["probability"].is_monotonic_decreasing and len(answer.ranked) == 270
-    assert set(answer.ranked["row"]) == set(np.flatnonzero(frame["fraud"] == 0))
-    assert answer.predicted == answer.ranked["positive"].sum()
-    written = pd.read_csv(tmp_path / "run/ranked.csv")
-    assert written["row"].tolist() == answer.ranked["row"].tolist()
+    assert set(answer.ranked["id"]) == set(answer.ranked.index) == set(np.flatnonzero(frame["fraud"] == 0))
+    assert answer.predicted == answer.ranked["decision"].sum()
+    pd.testing.assert_frame_equal(answer.top, frame.drop(columns="fraud").iloc[answer.ranked.index[:25]])
+    scores = tmp_path / "run/scores.csv"
+    assert pd.read_csv(scores)["id"].tolist() == answer.ranked["id"].tolist()
+    first, seconds = scores.read_bytes(), answer.seconds
+    scores.unlink()
     again = fit_file(path, "fraud", method="dist-pu", prior=0.4, folder=tmp_path / "run", **TINY)
     assert again.finished_before and not answer.finished_before
     pd.testing.assert_frame_equal(again.ranked, answer.ranked)
+    assert scores.read_bytes() == first and again.seconds == pytest.approx(seconds, abs=0.01)
+
+
+def test_a_column_names_the_rows(table, tmp_path):
+    path, frame, _ = table
+    frame.assign(customer=range(1000, 1300)).to_csv(path, index=False)
+    answer = fit_file(path, "fraud", id="customer", method="elkan-noto", folder=tmp_path / "run")
+    assert answer.ranked["id"].tolist() == (answer.ranked.index + 1000).tolist()
+    assert "customer" not in answer.top and answer.model.n_features_in_ == 6
+    assert pd.read_csv(tmp_path / "run/scores.csv")["id"].tolist() == answer.ranked["id"].tolist()
+    with pytest.raises(ValueError, match="has no column 'custome'; did you mean 'customer'"):
+        fit_file(path, "fraud", id="custome")
+    frame.assign(customer=np.arange(300) // 2).to_csv(path, index=False)
+    with pytest.raises(ValueError, match="column 'customer' has 150 repeats, so it cannot name the rows"):
+        fit_file(path, "fraud", id="customer")
 
 
 def test_python_and_the_command_give_the_same_bits(table, tmp_path, monkeypatch):

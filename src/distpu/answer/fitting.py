@@ -1,0 +1,174 @@
+"""fit_file does what `distpu fit FILE` does: it reads a user's file and returns a model, ranked rows and counts."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..estimator import PUEstimator
+from ..files.run_folder import RunFolder
+from ..files.scores import score_lines
+from ..inputs import read_labels
+from ..methods import make
+from ..methods.auto import AutoPU
+from ..prior import is_number
+from .reading import positive_value, read_own
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+TOP = 25  # rows whose own cells the answer holds
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The result of fit_file: which unlabelled rows are positive, and how many."""
+
+    model: PUEstimator
+    # columns id, score, probability, rank, decision, as in scores.csv; every unlabelled row, the likeliest first; the
+    # index is the number of the row in the file
+    ranked: pd.DataFrame
+    top: pd.DataFrame | None  # the own cells of the first rows of `ranked`; None where rows have no named columns
+    source: Path  # the file
+    label: str  # the label column
+    id: str | None  # the column that names the rows; None: a row's number does
+    labelled: int
+    unlabelled: int
+    prior: float  # share of positives among the unlabelled rows; NaN for a method that uses none
+    estimated: bool  # whether the prior was estimated; model.prior_estimate_ has the estimator's name and interval
+    predicted: int  # unlabelled rows that the model calls positive
+    seconds: float  # of training, with the time before a kill
+    finished_before: bool  # whether the folder was restored instead of trained
+    folder: Path | None
+
+    @property
+    def rows(self) -> int:
+        """Rows of the file."""
+        return self.labelled + self.unlabelled
+
+    @property
+    def hidden(self) -> float:
+        """Expected number of positives among the unlabelled rows."""
+        return self.prior * self.unlabelled
+
+    @property
+    def hidden_interval(self) -> tuple[float, float] | None:
+        """The interval of `hidden`; None where the prior has none."""
+        found = self.model.prior_interval_
+        return None if found is None else (found[0] * self.unlabelled, found[1] * self.unlabelled)
+
+
+def fit_file(
+    path: str | Path,
+    label: str | None = None,
+    *,
+    positive: Any = None,
+    method: str = "auto",
+    prior: Any = "auto",
+    id: str | None = None,
+    folder: str | Path | None = None,
+    random_state: int = 0,
+    **settings: Any,
+) -> Answer:
+    """Fit a method on a .csv, .parquet or .npz file and rank its unlabelled rows, as `distpu fit FILE` does.
+
+    label     the label column: 1 = known positive, 0 or empty = unlabelled (.npz: the array y)
+    positive  the label value of known positives, when it is not 1
+    id        a column that names the rows in scores.csv; without it a row's number names the row, from 0
+    folder    the model and scores.csv are written there; a finished folder is restored instead of trained
+    method    a name in METHODS; "auto" takes BlendPU for a table and DistPU for images
+    settings  of the method, such as epochs=20 or preset="paper"
+    """
+    told = {"prior": prior, "random_state": random_state, **settings}
+    make(method, told)._check_parameters()  # so that a wrong setting is reported before the file is read
+    X, y, label = read_own(path, label)
+    X, ids = without_ids(X, id, Path(path))
+    given = told.pop("pos_label", None) if positive is None else positive
+    model = make(method, {**told, "pos_label": positive_value(y, label, given)})
+    if model.supervised:
+        warnings.warn(
+            f"{method} is no PU method: it takes every unlabelled row, hidden positives too, for a negative; "
+            "use it on true labels, or take another method",
+            UserWarning,
+            stacklevel=2,
+        )
+    place = None if folder is None else Path(folder)
+    run = None if place is None else RunFolder(place)
+    before = run is not None and run.finished
+    start, earlier = time.perf_counter(), run.seconds() if run else 0.0
+    model.fit(X, y, folder=place)
+    seconds = earlier if before else earlier + time.perf_counter() - start
+    if isinstance(model, AutoPU):
+        model = model.chosen_
+    s, _ = read_labels(y, model.pos_label)
+    ranked = _ranked(model, X, s, ids)
+    answer = Answer(
+        model=model,
+        ranked=ranked,
+        top=_cells(X, ranked.index[:TOP]),
+        source=Path(path),
+        label=label,
+        id=id,
+        labelled=int((s == 1).sum()),
+        unlabelled=len(ranked),
+        prior=model.prior_,
+        estimated=not is_number(prior),
+        predicted=int(ranked["decision"].sum()),
+        seconds=seconds,
+        finished_before=before,
+        folder=place,
+    )
+    if run is not None:
+        if not before:
+            run.keep_seconds(seconds)
+        run.keep_ranked(score_lines(*(ranked[name].to_numpy() for name in ranked)))
+    return answer
+
+
+def _ranked(model: PUEstimator, X: Any, s: np.ndarray, ids: np.ndarray | None) -> pd.DataFrame:
+    import pandas as pd
+
+    own = getattr(model, "oof_scores_", None)  # of models that did not see the row; others take it for a negative
+    decision, p = model.judged(X) if own is None else model._judged(own)
+    unlabelled = np.flatnonzero(s == 0)
+    order = unlabelled[np.argsort(-decision[unlabelled], kind="stable")]  # sure rows may share a probability
+    columns = {
+        "id": order if ids is None else ids[order],
+        "score": decision[order],
+        "probability": p[order],
+        "rank": np.arange(1, len(order) + 1),
+        "decision": (decision[order] >= 0).astype(int),
+    }
+    return pd.DataFrame(columns, index=pd.Index(order, name="row"))
+
+
+def without_ids(X: Any, id: str | None, path: Path) -> tuple[Any, np.ndarray | None]:
+    """Take the column that names the rows out of X. Names must be unique: else nobody could find a row by its name."""
+    import pandas as pd
+
+    from ..params import near
+
+    if id is None:
+        return X, None
+    if not isinstance(X, pd.DataFrame):
+        raise ValueError(f"{path} has no named columns; leave --id out, in Python id=")
+    if id not in X:
+        raise ValueError(f"{path} has no column {id!r}{near(id, X)} to name the rows")
+    names = X[id]
+    if names.isna().any() or not names.is_unique:
+        what = f"{int(names.isna().sum())} blanks" if names.isna().any() else f"{int(names.duplicated().sum())} repeats"
+        raise ValueError(
+            f"column {id!r} has {what}, so it cannot name the rows; leave --id out, or name another column"
+        )
+    whole = pd.api.types.is_float_dtype(names) and bool((names == names.round()).all())
+    return X.drop(columns=id), (names.astype("int64") if whole else names.astype(object)).to_numpy()
+
+
+def _cells(X: Any, rows: Any) -> pd.DataFrame | None:
+    """Return these rows of a table as they are in the file."""
+    return X.iloc[rows] if hasattr(X, "iloc") else None

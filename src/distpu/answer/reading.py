@@ -1,0 +1,57 @@
+"""Reads a user's file for a command: rows, labels, and which label value marks the known positives."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import datasets
+from ..params import near
+
+
+def read_own(path: str | Path, label: str | None) -> tuple[Any, np.ndarray, str]:
+    """Return X, y and the name of the label column of a user's file."""
+    path = Path(path)
+    if label is None and path.suffix != ".npz" and path.expanduser().is_file():
+        raise ValueError(
+            f"{path} needs a label column; add --label COLUMN, in Python label='COLUMN' "
+            "(1 = known positive, 0 or empty = unlabelled)"
+        )
+    X, y = datasets.read(path, label)
+    if y is None:
+        raise ValueError(
+            f"{path} holds no labels; add an array 'y' (1 = known positive, 0 = unlabelled), or name "
+            "one with --label, in Python label="
+        )
+    return X, y, label or "y"
+
+
+def positive_value(y: np.ndarray, label: str, told: Any) -> Any:
+    """Return the value that marks known positives; None if 0/1, -1/1, true/false or blanks leave no doubt.
+
+    Of two other values an estimator takes the second one, with a warning. For a file the user must say which.
+    """
+    import pandas as pd
+
+    present = y[~pd.isna(y)].ravel().tolist()
+    values = sorted(set(present), key=lambda v: (str(type(v)), v))
+    shown = " and ".join(map(repr, values)) if len(values) < 4 else f"{len(values)} values such as {values[0]!r}"
+    if told is not None:
+        spelt = {str(told), str(told).capitalize()}  # --positive true stands for True
+        same = [v for v in values if v == told or str(v) in spelt or (isinstance(v, float) and f"{v:g}" in spelt)]
+        if not same:
+            hint = near(told, values)
+            raise ValueError(f"positive={told} is not in column {label!r}, which holds {shown or 'nothing'}{hint}")
+        return same[0]
+    if 1 < len(values) < 10 and values not in ([0, 1], [-1, 1]):  # False is 0, True is 1
+        options = f"--positive {values[0]} or, in Python, positive={values[0]!r}"
+        raise ValueError(f"column {label!r} holds {shown}; say which one marks the known positives, such as {options}")
+    return None
+
+
+def scores_csv(rows: np.ndarray, p: np.ndarray, positive: np.ndarray) -> str:
+    """Return the text of a .csv file with the columns row, probability and positive."""
+    lines = [f"{row},{score:.6g},{int(mark)}" for row, score, mark in zip(rows, p, positive, strict=True)]
+    return "\n".join(["row,probability,positive", *lines, ""])

@@ -1,0 +1,61 @@
+"""Says an answer's numbers in sentences. The terminal and the page say the same."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..threshold.choice import PLAIN, VALUED, read_choice
+
+if TYPE_CHECKING:
+    from .fitting import Answer
+
+CLOSE = 0.03  # counts that differ by less, as a share of the larger one, count as equal
+
+
+def percent(share: float) -> str:
+    """Return a share with one digit below 10 % and above 90 %, where it matters."""
+    value = 100 * share
+    return f"{value:.1f} %" if value < 10 or 90 < value < 100 else f"{value:.0f} %"
+
+
+def rows(count: float) -> str:
+    return f"{count:,.0f} row{'s' * (round(count) != 1)}"
+
+
+def where_the_cut_is(answer: Answer) -> str:
+    """Say which rule set the cut."""
+    cut = answer.model.cut_
+    choice = read_choice("auto" if cut is None else cut.choice)
+    if choice.kind == "probability":
+        return f"rows with a probability of at least {choice.value:g}"
+    text = PLAIN.get(choice.kind) or VALUED[choice.kind]
+    return text if choice.kind in PLAIN else f"{choice}: {text}"
+
+
+def counts_explained(answer: Answer) -> str:
+    """Say why the number of rows called positive is not the number of hidden positives, where they differ."""
+    hidden, called, given = answer.hidden, answer.predicted, answer.model.expected_
+    if hidden != hidden:  # the method knows no prior
+        return ""
+    gap = called - hidden
+    if abs(gap) <= max(1.0, CLOSE * max(called, hidden)):
+        text = "The cut calls about as many rows positive as are expected to be."
+        if given is not None and called:
+            text += (
+                f" They are not all the same rows: about {rows((1 - given.precision) * called)} of those called should "
+                "be false alarms, and about as many positives stay below the cut."
+            )
+        return text
+    if gap < 0:
+        text = f"Fewer rows are called positive ({called:,}) than are expected to be ({hidden:,.0f}): "
+        text += "below the cut, positives and negatives look alike, and most rows there are negative."
+        more = "--threshold recall=0.9 calls more of them, with more false alarms."
+    else:
+        text = f"More rows are called positive ({called:,}) than are expected to be ({hidden:,.0f}): "
+        text += "the cut accepts false alarms so as to miss fewer positives."
+        more = "--threshold precision=0.9 calls fewer rows, of which more are right."
+    if given is not None:
+        right = float(given.precision) * called
+        missed = max(0.0, hidden - right)
+        text += f" Of the {called:,} about {right:,.0f} should be positive; about {missed:,.0f} are missed."
+    return f"{text} {more}"
