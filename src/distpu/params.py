@@ -74,10 +74,10 @@ def need(module: str, extra: str, what: str) -> Any:
 def check_parameters(estimator: Any) -> None:
     """Check each field of an estimator by its rules."""
     for f in fields(estimator):
-        _check_parameter(f, getattr(estimator, f.name))
+        check_parameter(f, getattr(estimator, f.name))
 
 
-def _check_parameter(f: Field, value: Any) -> None:
+def check_parameter(f: Field, value: Any) -> None:
     """Check one field: a number must have the type of the default and lie within the bounds."""
     rules, default = f.metadata, paper_value(f)
     if value is None and f.default is None:

@@ -24,12 +24,7 @@ def load(folder: str | Path, network: Callable[..., Any] | None = None, device: 
     """
     path = Path(folder)
     run_folder = RunFolder(path)
-    if not run_folder.exists:
-        what = "is a file, not" if path.is_file() else "is not" if path.exists() else "does not exist; name"
-        why = f" (it holds no {RunFolder.CONFIG})" if path.is_dir() else ""
-        raise FileNotFoundError(f"{path} {what} a run folder{why}, such as distpu fit writes")
-    if not run_folder.finished:
-        raise ValueError(f"{path} is not finished; run the same fit again, and it continues where it stopped")
+    run_folder.check_finished()
     config = run_folder.config()
     if config["method"] not in METHODS:
         raise ValueError(

@@ -7,6 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
+from ._early import check_prior
+
 Data = Annotated[
     str, typer.Argument(metavar="DATA", help="A data set's name (distpu data) or a .csv, .parquet or .npz file.")
 ]
@@ -53,21 +55,13 @@ Preset = Annotated[
 
 def read_prior(text: str | None, default: str) -> str | float:
     """Return the number, 'auto', 'true' or the name of an estimator that --prior says."""
-    from ..params import near
-    from ..prior import PRIORS
-
+    check_prior(text)
     if text is None:
         return default
-    words = ("auto", "true", *PRIORS)
-    if text in words:
-        return text
     try:
         return float(text)
     except ValueError:
-        raise ValueError(
-            f"--prior {text} must be a number strictly between 0 and 1, 'auto', 'true' or the name of an estimator"
-            f"{near(text, words)} (one of {', '.join(PRIORS)})"
-        ) from None
+        return text
 
 
 def read_settings(pairs: list[str] | None) -> dict[str, Any]:

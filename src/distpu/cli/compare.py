@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ._early import check_file, check_prior
 from ._options import Data, DataRoot, Jobs, Label, Labelled, Positive, Preset, Prior, read_prior
 from ._print import fill, mean, print_table
-from .fit import check_file
 
 if TYPE_CHECKING:
     from ..study.ledger import Line
@@ -64,25 +64,26 @@ def compare(
         distpu compare transactions.csv --label fraud
     """
     from .. import datasets
-    from ..methods import METHODS, method_class
+    from ..methods import METHODS, check_name
 
     methods = methods or (NAMED if data in datasets.NAMES else OWN)
     chosen = list(METHODS) if methods == "all" else list(dict.fromkeys(m.strip() for m in methods.split(",")))
     for method in chosen:
-        method_class(method)  # an unknown name shows before data are read
+        check_name(method)  # an unknown name shows before data are read
     if data in datasets.NAMES:
         if label is not None or positive is not None:
             raise ValueError(f"--label and --positive are for files; {data} is a data set whose labels are known")
         told = {"labelled": labelled, "scenario": scenario or "case-control", "prior": read_prior(prior, "true")}
         _compare_named(data, chosen, seeds or 3, told, preset, folder, jobs, data_root)
         return
-    check_file(data)
+    check_file(data, label, needs_label=True)
     for option, value in (("seeds", seeds), ("labelled", labelled), ("scenario", scenario), ("folder", folder),
                           ("jobs", jobs)):  # fmt: skip
         if value is not None:
             raise ValueError(f"--{option} is for named data sets; in a file the label column says what is labelled")
     if prior == "true":
         raise ValueError("--prior true is for named data sets, whose labels are known; give a number or 'auto'")
+    check_prior(prior)
     if methods == "all":
         chosen = [method for method in chosen if not METHODS[method].supervised]
     for method in chosen:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ._early import check_file
 from ._options import Label, Positive
 from ._print import fill, print_table
 
@@ -45,19 +46,20 @@ def diagnose(
     The levels are: ok, unknown (it could not be tested), look (read it), warning (act before you go on). The exit code
     is 0 whatever is found.
     """
-    from ..answer import positive_value, read_own
-    from ..diagnosis import diagnose as look
     from ..files.out import check_out
     from ..params import need
-    from .fit import check_file
 
-    check_file(file)
+    check_file(file, label, needs_label=True)
     if prior is not None and not 0 < prior < 1:
         raise ValueError(f"--prior {prior:g} must lie strictly between 0 and 1")
     if plot is not None:
         need("matplotlib", "plots", "drawing")
     for path in filter(None, (plot, json)):
         check_out(path, file)
+
+    from ..answer import positive_value, read_own
+    from ..diagnosis import diagnose as look
+
     X, y, column = read_own(file, label)
     found = look(X, y, prior=prior, pos_label=positive_value(y, column, positive), random_state=seed)
     _print(found, file)

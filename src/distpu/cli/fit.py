@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ._early import check_file, check_options
 from ._options import Data, DataRoot, Label, Labelled, Positive, Preset, Prior, Threshold, read_prior, read_settings
 from ._print import fill, print_results, print_table, say_settings, terminal_width, visible
 
@@ -78,8 +79,11 @@ def fit(
         values["threshold"] = threshold
 
     from .. import datasets
-    from ..answer import fit_file
-    from ..methods import method_class
+
+    if data not in datasets.NAMES:
+        check_file(data, label, needs_label=True)
+    if data not in datasets.NAMES or method != "auto":  # else the data choose the method
+        check_options(method, values, prior)
 
     if data in datasets.NAMES:
         if label is not None or positive is not None:
@@ -88,12 +92,15 @@ def fit(
         folder = folder or Path("runs") / f"{data}-{method}-seed{seed}"
         _fit_named(data, data_root, method, folder, labelled, scenario, read_prior(prior, "true"), seed, preset, values)
         return
-    check_file(data)
     if labelled is not None or scenario != "case-control":
         raise ValueError("--labelled and --scenario are for named data sets; in a file the label column says it all")
     if prior == "true":
         raise ValueError("--prior true is for named data sets, whose labels are known; give a number or 'auto'")
     folder = folder or Path("runs") / f"{Path(data).stem}-{method}-seed{seed}"
+
+    from ..answer import fit_file
+    from ..methods import method_class
+
     if preset != "auto":
         if not method_class(method).trains_network:
             raise ValueError(f"{method} has no presets; leave --preset out")
@@ -224,13 +231,3 @@ def _print_top(answer: Answer) -> None:
                 break
             header, columns = [*header, visible(name)], [*columns, cells]
     print_table(header, list(zip(*columns, strict=True)))
-
-
-def check_file(path: str) -> None:
-    """A path that is not there may be a misspelt file or a misspelt data set."""
-    from .. import datasets
-    from ..params import near
-
-    if not Path(path).expanduser().exists() and not Path(path).suffix:
-        hint = near(path.lower(), datasets.NAMES)
-        raise ValueError(f"{path!r} is neither a file nor a data set{hint} (distpu data lists the data sets)")

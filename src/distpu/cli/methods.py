@@ -22,9 +22,10 @@ def methods(
 
         distpu methods dist-pu
     """
-    from ..methods import METHODS
+    from ..methods import METHODS, check_name
 
     if name is not None:
+        check_name(name)
         return _method(name)
     rows = [
         (key, "needed" if cls.needs_prior else "no", f"{_first_line(cls)}\n{cls.paper}") for key, cls in METHODS.items()

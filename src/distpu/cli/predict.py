@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ._early import check_file
 from ._options import DataRoot, Threshold
 
 
@@ -42,20 +43,27 @@ def predict(
     import numpy as np
 
     from .. import datasets
-    from ..answer import scores_csv
     from ..files.out import check_out, write_out
+    from ..files.run_folder import RunFolder
+    from ..threshold.choice import read_choice
+
+    RunFolder(folder).check_finished()
+    if data not in datasets.NAMES:
+        check_file(data)
+    if threshold is not None:
+        read_choice(threshold)
+    if out is not None:
+        check_out(out, data)
+
+    from ..answer import scores_csv
     from ..saved import load
-    from .fit import check_file
 
     classifier = load(folder)
     if threshold is not None:
         classifier.set_threshold(threshold)
-    if out is not None:
-        check_out(out, data)  # a mistake shows before the rows are scored
     if data in datasets.NAMES:
         X: Any = datasets.load(data, data_root).x_test
     else:
-        check_file(data)
         names = getattr(classifier, "feature_names_in_", None)
         X, _ = datasets.read(data, columns=None if names is None else list(names))
     decision, p = classifier.judged(X)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ._early import check_estimators, check_file
 from ._options import Label, Positive
 from ._print import fill, print_table
 
@@ -38,18 +39,16 @@ def prior(
 
         distpu prior transactions.csv --label fraud
     """
+    check_file(file, label, needs_label=True)
+    names = check_estimators(estimators)
+
     from ..answer import positive_value, read_own
     from ..params import need
-    from ..prior import LARGEST, PRIORS, estimate, named
+    from ..prior import LARGEST, estimate
     from ..progress import busy
-    from .fit import check_file
 
-    names = list(PRIORS) if estimators == "all" else [name.strip() for name in estimators.split(",")]
-    for name in names:
-        named(name)
     if plot is not None:
         need("matplotlib", "plots", "drawing")
-    check_file(file)
     X, y, column = read_own(file, label)
     pos_label = positive_value(y, column, positive)
     found: list[Estimate] = []

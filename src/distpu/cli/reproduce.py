@@ -46,13 +46,17 @@ def reproduce(
 
         distpu reproduce table-2 --only dist-pu:fashion-mnist --seeds 1 --fresh
     """
-    from ..study import experiment as experiments
     from ..study import places
+
+    if fresh and show:
+        raise ValueError("--fresh makes runs and --show makes none; give one of them")
+    if name is not None:
+        places.file_of(name)
+
+    from ..study import experiment as experiments
     from ..study import reproduce as made
 
     kept = places.results(results)
-    if fresh and show:
-        raise ValueError("--fresh makes runs and --show makes none; give one of them")
     if name is None:
         for group, rows in made.overview(kept).items():
             print(f"{group}/" if group else "")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ._early import check_file, check_options
 from ._options import Label, Positive, Preset, read_prior, read_settings
 from ._print import fill, print_table
 
@@ -65,13 +66,16 @@ def tune(
 
         distpu tune transactions.csv --label fraud --method bagging-pu --trials 30
     """
-    from ..answer import positive_value, read_own
-    from ..methods import method_class
     from ..params import need
-    from ..tune import tune_settings
-    from .fit import check_file
 
     told = read_settings(settings)
+    check_options(method, told, prior)
+    check_file(file, label, needs_label=True)
+
+    from ..answer import positive_value, read_own
+    from ..methods import method_class
+    from ..tune import tune_settings
+
     if preset != "auto":
         if not method_class(method).trains_network:
             raise ValueError(f"{method} has no presets; leave --preset out")
@@ -81,8 +85,6 @@ def tune(
     if plot is not None:
         need("matplotlib", "plots", "drawing")
     need("optuna", "tune", "tuning")
-    method_class(method)  # an unknown name shows before the file is read
-    check_file(file)
     X, y, column = read_own(file, label)
     found = tune_settings(
         X,

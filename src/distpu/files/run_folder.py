@@ -95,6 +95,16 @@ class RunFolder:
     def finished(self) -> bool:
         return (self.path / self.DONE).exists()
 
+    def check_finished(self) -> None:
+        """Refuse a path that is no run folder, and a run that is not finished."""
+        path = self.path
+        if not self.exists:
+            what = "is a file, not" if path.is_file() else "is not" if path.exists() else "does not exist; name"
+            why = f" (it holds no {self.CONFIG})" if path.is_dir() else ""
+            raise FileNotFoundError(f"{path} {what} a run folder{why}, such as distpu fit writes")
+        if not self.finished:
+            raise ValueError(f"{path} is not finished; run the same fit again, and it continues where it stopped")
+
     @classmethod
     def owns(cls, name: str) -> bool:
         """Whether a file of this name belongs to a run."""

@@ -1,15 +1,20 @@
 """The methods, by name. A new one is a file here, a test, and a line in this dict."""
 
-from collections.abc import Iterator, MutableMapping
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, MutableMapping
 from dataclasses import fields
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..estimator import PUEstimator
-from ..params import near
+from ..params import check_parameter, near
+from ._source import settings_of
+
+if TYPE_CHECKING:  # scikit-learn takes a second to import, and a mistake should be told at once
+    from ..estimator import PUEstimator
 
 
-class Methods(MutableMapping[str, type[PUEstimator]]):
+class Methods(MutableMapping[str, "type[PUEstimator]"]):
     """A dict of classes. An entry is a class, or the place of one: a place is imported when it is first asked for.
 
     PyTorch takes two seconds to import, and methods on tables do without it.
@@ -25,11 +30,22 @@ class Methods(MutableMapping[str, type[PUEstimator]]):
             entry = self._entries[name] = getattr(import_module(f".{module}", __name__), cls)
         return entry
 
+    def place(self, name: str) -> str | None:
+        """Return where a class is, as "module.Class"; None for a class that a user added."""
+        entry = self._entries[name]
+        if isinstance(entry, str):
+            return entry
+        package, _, module = entry.__module__.rpartition(".")
+        return f"{module}.{entry.__name__}" if package == __name__ else None
+
     def __setitem__(self, name: str, cls: type[PUEstimator]) -> None:
         self._entries[name] = cls
 
     def __delitem__(self, name: str) -> None:
         del self._entries[name]
+
+    def __contains__(self, name: object) -> bool:  # a look does not import
+        return name in self._entries
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._entries)
@@ -65,15 +81,46 @@ METHODS = Methods(
 )
 
 
+AUTO = "auto.AutoPU"
+
+
 def method_class(name: str) -> type[PUEstimator]:
     """Return the class of a method; "auto" chooses one by the data. The error for an unknown name has the nearest."""
+    check_name(name)
     if name == "auto":
         from .auto import AutoPU
 
         return AutoPU
-    if name not in METHODS:
-        raise ValueError(f"method {name!r} is not known{near(name, ['auto', *METHODS])} (distpu methods lists all)")
     return METHODS[name]
+
+
+def check_name(name: str) -> None:
+    """Refuse a method that is not known. Nothing is imported."""
+    if name != "auto" and name not in METHODS:
+        raise ValueError(f"method {name!r} is not known{near(name, ['auto', *METHODS])} (distpu methods lists all)")
+
+
+def check_told(name: str, settings: dict[str, Any]) -> None:
+    """Refuse an unknown method, an unknown setting, or a value out of range, by the sources: nothing is imported."""
+    check_name(name)
+    place = AUTO if name == "auto" else METHODS.place(name)
+    if place is None:
+        return
+    known = settings_of(place)
+    inside = "estimator" in known  # settings of the classifier inside are checked by that classifier
+    told = {key: value for key, value in settings.items() if not (inside and key.startswith("estimator__"))}
+    _refuse_unknown(name, told, known)
+    for key, value in told.items():
+        if (found := known[key]) is not None:
+            check_parameter(found, value)
+
+
+def _refuse_unknown(name: str, settings: Iterable[str], known: Iterable[str]) -> None:
+    for told in settings:
+        if told not in known and name == "auto":
+            raise ValueError(f"{told!r} is a setting of some methods only; name the method, such as --method dist-pu")
+        if told not in known:
+            raise ValueError(f"{name} has no setting {told!r}{near(told, known)} (distpu methods {name} lists all)")
 
 
 def make(name: str, settings: dict[str, Any], cls: type[PUEstimator] | None = None) -> PUEstimator:
@@ -87,11 +134,7 @@ def make(name: str, settings: dict[str, Any], cls: type[PUEstimator] | None = No
     if "estimator" in known:  # a wrapper
         inside = {told[11:]: value for told, value in settings.items() if told.startswith("estimator__")}
         settings = {told: value for told, value in settings.items() if not told.startswith("estimator__")}
-    for told in settings:
-        if told not in known and name == "auto":
-            raise ValueError(f"{told!r} is a setting of some methods only; name the method, such as --method dist-pu")
-        if told not in known:
-            raise ValueError(f"{name} has no setting {told!r}{near(told, known)} (distpu methods {name} lists all)")
+    _refuse_unknown(name, settings, known)
     method: Any = cls(**settings)
     if inside:
         method._with_inside(inside)

@@ -145,28 +145,13 @@ def _names(cell: Cell) -> list[str]:
 # --------------------------------------------------------------------- reading
 
 
-def files() -> dict[str, Path]:
-    """The TOML file of every experiment, by name, folder by folder: the paper's first."""
-    found = sorted(places.experiments().glob("**/*.toml"))
-    return {path.stem: path for path in sorted(found, key=lambda path: path.parent.name != "paper")}
-
-
 def names() -> list[str]:
-    return list(files())
+    return list(places.files())
 
 
 def read(name: str) -> Experiment:
     """By name, or a TOML file of the user's own."""
-    path = Path(name) if name.endswith(".toml") else files().get(name)
-    if path is None or not path.exists():
-        if name.endswith(".toml"):
-            raise ValueError(
-                f"there is no file {name}; name a TOML file, or an experiment (distpu reproduce lists them)"
-            )
-        known = names()
-        raise ValueError(
-            f"there is no experiment {name!r}{near(name, known)} (known: {', '.join(known)}; or name a TOML file)"
-        )
+    path = places.file_of(name)
     try:
         table = tomllib.loads(path.read_text())
     except tomllib.TOMLDecodeError as error:
@@ -179,7 +164,7 @@ def read(name: str) -> Experiment:
 
 def _folder(path: Path) -> str:
     """The folder below results/ is the one that the file has below experiments/; none for a file of the user's own."""
-    own = files().get(path.stem)
+    own = places.files().get(path.stem)
     same = own is not None and own.resolve() == path.resolve()
     return own.parent.relative_to(places.experiments()).as_posix() if own is not None and same else ""
 

@@ -24,12 +24,18 @@ Any scale will do, as long as likelier positives score higher; infinite scores a
         .calibration, .held_out, .own, .choice, .at;  .moved(choice);  .expected(interval=None)
 """
 
-from .calibration import Calibration, calibration_error, cross_calibrated, reliability, with_share
-from .choice import Choice, read_choice
-from .cut import Curve, Expected, cut_at, expected, find_cut
-from .cuts import Cuts
-from .fitted_cut import FittedCut
-from .held_out import HeldOut
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .calibration import Calibration, calibration_error, cross_calibrated, reliability, with_share
+    from .choice import Choice, read_choice
+    from .cut import Curve, Expected, cut_at, expected, find_cut
+    from .cuts import Cuts
+    from .fitted_cut import FittedCut
+    from .held_out import HeldOut
 
 __all__ = [
     "Calibration",
@@ -48,3 +54,19 @@ __all__ = [
     "reliability",
     "with_share",
 ]
+
+# Imported on first use: scikit-learn takes a second, and a wrong --threshold should be told at once.
+_HOME = {
+    **dict.fromkeys(
+        ("Calibration", "calibration_error", "cross_calibrated", "reliability", "with_share"), "calibration"
+    ),
+    **dict.fromkeys(("Choice", "read_choice"), "choice"),
+    **dict.fromkeys(("Curve", "Expected", "cut_at", "expected", "find_cut"), "cut"),
+    **{"Cuts": "cuts", "FittedCut": "fitted_cut", "HeldOut": "held_out"},
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(import_module(f".{_HOME[name]}", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

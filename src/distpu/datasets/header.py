@@ -1,0 +1,69 @@
+"""A cheap look at a user's table: is it there, and which columns does it name? It loads no pandas."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import os
+from pathlib import Path
+
+from ..params import near
+from .damaged import some
+
+TEXTS = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
+SEPARATORS = ",;\t|"
+MOST = 2**20  # characters of a header; a file without line ends must not be read whole
+
+
+def check_table(path: str | Path, label: str | None, needs_label: bool = True) -> None:
+    """Refuse what a look at the first line shows: no such file, no rows, no label named, no such label column.
+
+    Whatever is not certain is left to `read`, which takes seconds to import.
+    """
+    path = Path(path).expanduser()
+    if not path.exists():
+        siblings = os.listdir(path.parent) if path.parent.is_dir() else []
+        raise FileNotFoundError(f"{path} does not exist{near(path.name, siblings)}")
+    name = path.name.lower()
+    if not path.is_file() or not name.endswith((*TEXTS, ".parquet")):
+        return
+    if not path.stat().st_size:
+        raise ValueError(f"{path} is empty; write it again")
+    if label is None:
+        if needs_label:
+            raise ValueError(
+                f"{path} needs a label column; add --label COLUMN, in Python label='COLUMN' "
+                "(1 = known positive, 0 or empty = unlabelled)"
+            )
+        return
+    readings = header(path)
+    if readings and not any(label in (name, name.strip()) for names in readings for name in names):
+        names = max(readings, key=len)
+        raise ValueError(f"{path} has no column {label!r}{near(label, names)} (it has {some(names)})")
+
+
+def header(path: Path) -> list[list[str]]:
+    """Return the column names, once for each separator that the file may have; [] where a look does not tell."""
+    try:
+        if path.name.lower().endswith(".parquet"):
+            from pyarrow.parquet import read_schema
+
+            return [[str(name) for name in read_schema(path).names]]
+        with gzip.open(path) if path.suffix.lower() == ".gz" else open(path, "rb") as file:
+            start = file.read(MOST)
+    except (ImportError, OSError, EOFError, ValueError):  # pyarrow's errors are ValueErrors
+        return []
+    lines = _text(start).lstrip("\r\n").splitlines(keepends=True)
+    try:
+        return [next(csv.reader(lines, delimiter=mark), []) for mark in SEPARATORS]
+    except csv.Error:
+        return []
+
+
+def _text(start: bytes) -> str:
+    if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return start.decode("utf-16", errors="replace")
+    try:
+        return start[: start.rfind(b"\n") + 1 or None].decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return start.decode("cp1252", errors="replace")
