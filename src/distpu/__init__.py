@@ -34,6 +34,7 @@ _HOME = {
     "BaggingPU": "methods.bagging_pu",
     "ElkanNoto": "methods.elkan_noto",
     "TwoStep": "methods.two_step",
+    "SEM": "methods.s_em",
     "BlendPU": "methods.blend_pu",
     "AutoPU": "methods.auto",
     "DistPUBoost": "methods.dist_pu_boost",
@@ -64,6 +65,7 @@ __all__ = [
     "PN",
     "PULDA",
     "PUSB",
+    "SEM",
     "UPU",
     "VPU",
     "Answer",
@@ -122,6 +124,7 @@ if TYPE_CHECKING:
     from .methods.pulda import PULDA
     from .methods.pusb import PUSB
     from .methods.rank_pruning import RankPruning
+    from .methods.s_em import SEM
     from .methods.self_pu import SelfPU
     from .methods.tedn import TEDn
     from .methods.two_step import TwoStep

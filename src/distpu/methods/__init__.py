@@ -75,6 +75,7 @@ METHODS = Methods(
         "elkan-noto": "elkan_noto.ElkanNoto",
         "bagging-pu": "bagging_pu.BaggingPU",
         "two-step": "two_step.TwoStep",
+        "s-em": "s_em.SEM",
         "blend-pu": "blend_pu.BlendPU",
         "dist-pu-boost": "dist_pu_boost.DistPUBoost",
     }
