@@ -31,7 +31,7 @@ from .threshold import Cuts, FittedCut, read_choice
 Self = TypeVar("Self", bound="PUEstimator")
 HELD_OUT = 5  # one row in so many is held out of training for calibrate=True, in a method that has no such rows anyway
 # parameters that configs of version 0.1 do not have
-ADDED = {"threshold": "auto", "calibrate": "auto", "validation_fraction": 0.0}
+ADDED = {"threshold": "auto", "calibrate": "auto", "validation_fraction": 0.0, "views": "none"}
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -338,7 +338,8 @@ class PUEstimator(Cuts, ClassifierMixin, BaseEstimator):
         plain = {}
         for key, value in self.get_params(deep=False).items():
             if key in ADDED and type(value) is type(ADDED[key]) and value == ADDED[key]:
-                continue
+                if type(self).__dataclass_fields__[key].default == value:  # else a reader would take the default
+                    continue
             if isinstance(value, np.generic):
                 value = value.item()
             if isinstance(value, BaseEstimator):

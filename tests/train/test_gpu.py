@@ -1,6 +1,7 @@
 """What a GPU must do. Run with `pytest -m gpu -n 0` on a machine that has one."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from torch import nn
 
 import distpu
 from distpu import METHODS, nets
-from distpu.train import data, device, graph
+from distpu.train import data, device, graph, views
 from distpu.train.data import PUData
 from distpu.train.loop import Objective, Recipe, Risk
 from distpu.train.run import Run
@@ -191,3 +192,36 @@ def test_training_keeps_cudnn_on():
         assert torch.backends.cudnn.enabled  # torch's own context manager turns it off unless told otherwise
         assert torch.backends.cudnn.deterministic
     assert not torch.backends.cudnn.deterministic
+
+
+def test_a_recorded_view_is_drawn_anew_at_each_replay_and_again_by_its_seed():
+    x, y = images()
+    seen = []
+
+    class Watched(Objective):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("sums", torch.zeros(64))
+            self.register_buffer("step", torch.zeros(1, dtype=torch.long))
+
+        def forward(self, model, batch, progress):
+            self.sums.index_copy_(0, self.step, batch.x.square().mean().view(1))
+            self.step += 1
+            return {"risk": model(batch.x).square().mean()}
+
+        def batches(self, s, recipe):
+            return torch.arange(64, device=s.device).expand(16, 64)  # the same rows at each step
+
+    for _ in range(2):
+        torch.manual_seed(0)
+        known = PUData(torch.from_numpy(x), torch.from_numpy(y).float(), 0.4).to(torch.device("cuda"))
+        run = Run(known, lambda: nets.Network(nets.mlp((3, 16, 16), 8), torch.zeros(()), torch.ones(())),
+                  views=views.views_for("auto", x))  # fmt: skip
+        run.views = replace(run.views, weak=run.views.strong)
+        objective = Watched()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", RuntimeWarning)
+            run.train("stage", run.net(), objective, Recipe(epochs=1, batch_size=64))
+        seen.append(objective.sums[:16].cpu())
+    assert len(seen[0].unique()) == 16  # each replay has its own views
+    assert torch.equal(*seen)

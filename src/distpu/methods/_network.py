@@ -29,6 +29,7 @@ from ..train.run import Run
 from ..train.sampling import SAMPLINGS
 from ..train.scoring import logits
 from ..train.validation import Validation, held_out
+from ..train.views import check_views, views_for
 
 SMALL = 20_000  # with fewer rows, preset="auto" takes the preset "small" of a method that has one
 _TURN = threading.RLock()  # fits in several threads take turns, because they share torch's random state
@@ -60,7 +61,8 @@ class NetworkMethod(PUEstimator):
 
     preset: str = param("auto", "the source of settings left at None: 'paper', another preset of the method, or "
                         "'auto': 'small' for tables below 20,000 rows if the method has it, else 'paper'")  # fmt: skip
-    network: Any = param("auto", "'auto', 'mlp', 'cnn-13', 'resnet-50', or a callable that returns a torch module")
+    network: Any = param("auto", "'auto', 'mlp', 'cnn-13', 'resnet-18', 'preact-resnet-18', 'resnet-50', or a callable "
+                         "that returns a torch module")  # fmt: skip
     scaling: str = param("auto", "how the network scales its input", one_of=nets.SCALINGS)
     epochs: int = tuned(60, "passes over the rows", least=1, search=(3, 100, "log"))
     lr: float = tuned(5e-4, "initial learning rate of Adam; a cosine brings it to 0", above=0,
@@ -70,6 +72,8 @@ class NetworkMethod(PUEstimator):
     batch_size: int = tuned(256, "rows in a step", least=2)
     sampling: str = tuned("mixed", "labelled rows in a batch: left to chance ('mixed'), spread evenly ('stratified'), "
                           "or a fixed number in each ('paired')", one_of=tuple(SAMPLINGS))  # fmt: skip
+    views: Any = param("none", "random views of the images that the network is trained on: 'none', 'auto' by the kind "
+                       "of images (shifts, flips; tables have none), or a function of a batch")  # fmt: skip
     validation_fraction: float = param(
         0.0,
         "share of the rows that is held out of training; the epoch of highest PU accuracy on them is kept; 0 keeps the "
@@ -131,7 +135,7 @@ class NetworkMethod(PUEstimator):
             validation = Validation(as_tensor(rows[held]), s[held], self.preparing)
             rows, s = rows[~held], s[~held]
         x, extra = as_tensor(rows), {name: as_tensor(array) for name, array in sets.items()}
-        constants = nets.scaling_constants(self.scaling, x, self.network)
+        constants, views = nets.scaling_constants(self.scaling, x, self.network), views_for(self.views, rows)
         data = PUData(x, torch.from_numpy(s).float(), self.prior_, extra).to(device)
 
         def build() -> nets.Network:
@@ -145,7 +149,7 @@ class NetworkMethod(PUEstimator):
         with _TURN, arithmetic(self.precision, device), torch.random.fork_rng(devices=devices), Bar(show) as bar:
             torch.manual_seed(seed)
             speed = Speed(self.precision, self.compile, self.capture)
-            job = Run(data, build, folder, report, speed, self._observe, validation)
+            job = Run(data, build, folder, report, speed, self._observe, validation, views)
             model = self._learn(job)
         self._keep(model.eval(), job.history)
 
@@ -202,6 +206,7 @@ class NetworkMethod(PUEstimator):
             hint = near(self.preset, known)
             raise ValueError(f"{self.name} has no preset {self.preset!r}{hint}; use {', '.join(map(repr, known))}")
         find_device(self.device)
+        check_views(self.views)
 
     def _check_rows(self, X: Any, reset: bool) -> np.ndarray:
         """Return X as float32 or uint8, images as NCHW. `reset` stores the shape of a row; else it is compared."""

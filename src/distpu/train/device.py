@@ -10,7 +10,7 @@ import contextlib
 import math
 import shutil
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -82,10 +82,15 @@ class Speed:
         return device.type == "cuda" and work >= COMPILE_FROM and not many_shapes and _can_compile()
 
     def step(
-        self, model: nn.Module, objective: Objective, optimizer: torch.optim.Optimizer, device: torch.device
+        self,
+        model: nn.Module,
+        objective: Objective,
+        optimizer: torch.optim.Optimizer,
+        device: torch.device,
+        view: Callable[[Tensor], Tensor] | None = None,
     ) -> Step:
         kind = Captured if self.capture and device.type == "cuda" else Step
-        return kind(model, objective, optimizer, device)
+        return kind(model, objective, optimizer, device, view)
 
 
 def has_bfloat16(device: torch.device) -> bool:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -15,34 +16,46 @@ from .sampling import SAMPLINGS
 
 @dataclass(frozen=True)
 class Recipe:
-    """How one stage is trained: by Adam, with a rate that falls once an epoch along a cosine from lr to floor * lr."""
+    """How one stage is trained. The rate falls once an epoch along a cosine from lr to floor * lr."""
 
     epochs: int
     lr: float = 5e-4
     weight_decay: float = 5e-3  # coupled L2 on every parameter
+    decay_all: bool = True  # False: no L2 on biases and on the weights of normalising layers
     batch_size: int = 256
     floor: float = 0.0
     period: int | None = None  # length of the cosine in epochs; the stage's own length when None
     sampling: str = "mixed"
     labelled: int = 16  # labelled rows in a batch, for sampling="paired"
-    betas: tuple[float, float] = (0.9, 0.999)
+    optimiser: str = "adam"  # or "sgd": with Nesterov's momentum
+    betas: tuple[float, float] = (0.9, 0.999)  # of Adam
+    momentum: float = 0.9  # of SGD
+    rise: int = 0  # epochs in which the rate rises linearly, before the cosine takes over
 
     def rate(self, epoch: int) -> float:
         cosine = (1 + math.cos(math.pi * epoch / (self.period or self.epochs))) / 2
-        return self.lr * (self.floor + (1 - self.floor) * cosine)
+        rate = self.lr * (self.floor + (1 - self.floor) * cosine)
+        return rate * (epoch + 1) / (self.rise + 1) if epoch < self.rise else rate
 
     def optimizer(self, model: nn.Module) -> torch.optim.Optimizer:
         parameters = [p for p in model.parameters() if p.requires_grad]
         cuda = parameters[0].device.type == "cuda"
         lr = torch.tensor(self.lr, device=parameters[0].device) if cuda else self.lr  # a recorded step needs a tensor
         decay = self.weight_decay
-        return torch.optim.Adam(parameters, lr, self.betas, weight_decay=decay, fused=True, capturable=cuda)
+        groups: list[dict[str, Any]] = [{"params": parameters}]
+        if not self.decay_all:  # a weight has two axes or more; a bias and a norm's weight have one
+            few, many = ([p for p in parameters if (p.dim() > 1) == weights] for weights in (False, True))
+            groups = [{"params": many}, {"params": few, "weight_decay": 0.0}]
+        if self.optimiser == "sgd":
+            return torch.optim.SGD(groups, lr, self.momentum, weight_decay=decay, nesterov=True, fused=True)
+        return torch.optim.Adam(groups, lr, self.betas, weight_decay=decay, fused=True, capturable=cuda)
 
 
 class Objective(nn.Module):
     """What a stage minimises. Whatever must outlive a batch is a buffer, so that a killed run can be resumed."""
 
     many_shapes = False  # whether batches come in ever new sizes: a network would be compiled for each
+    draws_views = False  # whether it draws its own views of the images; else its batches are weak views
 
     def rows(self, s: Tensor) -> Tensor:
         """Return the numbers of the rows that the next epoch visits. By default it visits all rows."""
@@ -87,8 +100,15 @@ class Epoch:
 class Step:
     """One eager training step. It also sums the terms over an epoch."""
 
-    def __init__(self, model: nn.Module, objective: Objective, optimizer: torch.optim.Optimizer, device: torch.device):
-        self.model, self.objective, self.optimizer = model, objective, optimizer
+    def __init__(
+        self,
+        model: nn.Module,
+        objective: Objective,
+        optimizer: torch.optim.Optimizer,
+        device: torch.device,
+        view: Callable[[Tensor], Tensor] | None = None,
+    ):
+        self.model, self.objective, self.optimizer, self.view = model, objective, optimizer, view
         self.progress = torch.zeros((), device=device)
         self.sums = torch.zeros((), device=device)
         self.count, self.names = 0, ()
@@ -115,6 +135,8 @@ class Step:
         return dict(zip(self.names, (self.sums / self.count).tolist(), strict=True))
 
     def _train(self, batch: Batch) -> None:
+        if self.view is not None:
+            batch = replace(batch, x=self.view(batch.x))
         terms = self.objective(self.model, batch, self.progress)
         values = torch.stack([*terms.values()])
         self.optimizer.zero_grad()

@@ -21,6 +21,7 @@ from .device import Speed, with_threads, work_of_a_row
 from .loop import Epoch, Objective, Recipe
 from .scoring import logits
 from .validation import Best, Validation
+from .views import PLAIN, Views
 
 Report = Callable[[str, Epoch], None]  # told of every epoch, for a progress bar
 Observe = Callable[[nn.Module, float], dict[str, float]]  # network, prior -> figures for the log; they change nothing
@@ -36,8 +37,9 @@ class Run:
         speed: Speed | None = None,
         observe: Observe | None = None,
         validation: Validation | None = None,
+        views: Views = PLAIN,
     ):
-        self.data, self.speed = data, speed or Speed()
+        self.data, self.speed, self.views = data, speed or Speed(), views
         self.history: list[Json] = []
         self._validation = validation
         self._build, self._folder, self._report, self._observe = build, folder, report, observe
@@ -78,7 +80,8 @@ class Run:
             if isinstance(part, nets.Network):
                 part.in_compiled_code = compiled
         cost, saved = 0.0, -math.inf
-        step = self.speed.step(model, objective, optimizer, self.data.s.device)
+        view = None if objective.draws_views or self.views is PLAIN else self.views.weak
+        step = self.speed.step(model, objective, optimizer, self.data.s.device, view)
         trained = train.epochs(step, self.data, recipe, first)
         for epoch in with_threads(trained, self.data.s.device, self._work * recipe.batch_size):
             self._refuse_nan(stage, epoch, model)
