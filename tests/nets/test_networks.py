@@ -19,6 +19,33 @@ def test_parameter_counts_of_the_papers_networks():
     assert parameters(nets.ResNet50()) == 25_557_032 - 2048 * 999 - 999  # torchvision's count, less 999 outputs
 
 
+@pytest.mark.parametrize(
+    "name, count", [("resnet-18", 11_173_962 - 5130 + 513), ("preact-resnet-18", 11_171_146 - 5130 + 128 + 513)]
+)
+def test_resnet_18_for_small_images(name, count):
+    net = nets.NETWORKS[name]((3, 32, 32))
+    assert parameters(net) == count  # known counts for ten classes, less nine outputs; NcPU adds a norm after the stem
+    assert net.layers(net.conv1(torch.zeros(1, 3, 32, 32))).shape == (1, 512, 4, 4)
+    assert nets.NETWORKS[name]((1, 28, 28)).eval()(torch.zeros(2, 1, 28, 28)).shape == (2, 1)
+
+
+@pytest.mark.parametrize("name, shape, width", [("mlp", (5,), 300), ("cnn-13", (3, 8, 8), 1000),
+                                                ("preact-resnet-18", (3, 8, 8), 512)])  # fmt: skip
+def test_features_are_what_the_last_layer_gets(name, shape, width):
+    torch.manual_seed(0)
+    net = nets.Network(nets.body(name, shape), torch.zeros(()), torch.ones(())).eval()
+    x = torch.randn(3, *shape)
+    features, z = net.features(x)
+    assert features.shape == (3, width) == (3, nets.head_of(net.body).in_features)
+    torch.testing.assert_close(z, net(x))
+    torch.testing.assert_close(z, nets.head_of(net.body)(features).flatten())
+
+
+def test_a_network_that_hides_its_features_is_refused():
+    with pytest.raises(ValueError, match="Bilinear does not show its features; give a torch.nn.Sequential"):
+        nets.head_of(nn.Bilinear(2, 2, 1))
+
+
 def test_resnet_names_and_shapes_are_torchvisions():
     state = nets.ResNet50().state_dict()
     assert len(state) == 320  # torchvision's resnet50 has as many

@@ -3,7 +3,8 @@
 from .choice import NETWORKS, auto_network, body, check
 from .cnn13 import cnn13
 from .mlp import Shape, mlp
-from .network import Network
+from .network import Network, head_of
+from .resnet18 import ResNet18
 from .resnet50 import ResNet50
 from .scaling import SCALINGS, scaling_constants, warn_of_far_values
 
@@ -11,12 +12,14 @@ __all__ = [
     "NETWORKS",
     "SCALINGS",
     "Network",
+    "ResNet18",
     "ResNet50",
     "Shape",
     "auto_network",
     "body",
     "check",
     "cnn13",
+    "head_of",
     "mlp",
     "scaling_constants",
     "warn_of_far_values",

@@ -10,12 +10,24 @@ from torch import nn
 from ..params import near
 from .cnn13 import cnn13
 from .mlp import Shape, mlp
+from .resnet18 import preact_resnet18, resnet18
 from .resnet50 import resnet50
 
-NETWORKS: dict[str, Callable[[Shape], nn.Module]] = {"mlp": mlp, "cnn-13": cnn13, "resnet-50": resnet50}
+NETWORKS: dict[str, Callable[[Shape], nn.Module]] = {
+    "mlp": mlp,
+    "cnn-13": cnn13,
+    "resnet-18": resnet18,
+    "preact-resnet-18": preact_resnet18,
+    "resnet-50": resnet50,
+}
 
 
-NEEDS_IMAGES = {"cnn-13": (1, 3, 4), "resnet-50": (1, 3)}  # network -> channels it takes
+NEEDS_IMAGES = {  # network -> channels it takes
+    "cnn-13": (1, 3, 4),
+    "resnet-18": (1, 3, 4),
+    "preact-resnet-18": (1, 3, 4),
+    "resnet-50": (1, 3),
+}
 
 
 def auto_network(shape: Shape) -> str:

@@ -47,11 +47,14 @@ class ResNet50(nn.Module):
         rest = [Bottleneck(4 * width, width, 1) for _ in range(blocks - 1)]
         return nn.Sequential(Bottleneck(n_in, width, stride), *rest)
 
-    def forward(self, x: Tensor) -> Tensor:
+    def before_head(self, x: Tensor) -> Tensor:
         x = x.expand(-1, 3, -1, -1)  # a grey image has one channel, and the published weights need three
         x = self.maxpool(self.relu(self.bn1(self.conv1(x))))
         x = self.layer4(self.layer3(self.layer2(self.layer1(x))))
-        return self.fc(self.avgpool(x).flatten(1))
+        return self.avgpool(x).flatten(1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.fc(self.before_head(x))
 
 
 def resnet50(shape: Shape) -> nn.Module:

@@ -13,7 +13,7 @@ from .. import nets
 from ..files.run_folder import RunFolder
 from ..files.tensors import Tensors
 
-SLOTS = {"step", "exp_avg", "exp_avg_sq"}  # what Adam stores for each parameter
+SLOTS = {"Adam": ("step", "exp_avg", "exp_avg_sq"), "SGD": ("momentum_buffer",)}  # what is stored for each parameter
 
 
 def restored(folder: RunFolder, network: Any, shape: nets.Shape) -> nets.Network:
@@ -127,5 +127,6 @@ def _slots(state: Tensors, optimizer: torch.optim.Optimizer) -> dict[int, Tensor
         slots.setdefault(int(number), {})[name] = value
     for at, found in slots.items():
         like = parameters[at].detach()
-        _compare(found, {name: torch.zeros((), dtype=torch.float32) if name == "step" else like for name in SLOTS})
+        slots_of = SLOTS[type(optimizer).__name__]
+        _compare(found, {name: torch.zeros((), dtype=torch.float32) if name == "step" else like for name in slots_of})
     return slots
