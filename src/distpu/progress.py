@@ -22,6 +22,12 @@ def _console() -> Any:
     return Console(stderr=True)
 
 
+def tell(text: str) -> None:
+    """Print a line on stderr: what a user must know before a long step."""
+    if text:
+        print(text, file=sys.stderr, flush=True)
+
+
 @contextmanager
 def busy(text: str, show: bool = True) -> Iterator[None]:
     """Show a spinner during a step of unknown length."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..datasets import is_image_folder
 from ..estimator import PUEstimator
 from ..files.run_folder import RunFolder
 from ..files.scores import score_lines
@@ -17,10 +18,12 @@ from ..inputs import read_labels
 from ..methods import make
 from ..methods.auto import AutoPU
 from ..prior import is_number
-from .reading import positive_value, read_own
+from .reading import positive_value, read_rows
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from ..datasets import Images
 
 TOP = 25  # rows whose own cells the answer holds
 
@@ -45,6 +48,12 @@ class Answer:
     seconds: float  # of training, with the time before a kill
     finished_before: bool  # whether the folder was restored instead of trained
     folder: Path | None
+    images: Images | None = None  # what was read, if the rows are images
+
+    @property
+    def what(self) -> str:
+        """What a row is called."""
+        return "rows" if self.images is None else "images"
 
     @property
     def rows(self) -> int:
@@ -73,21 +82,32 @@ def fit_file(
     id: str | None = None,
     folder: str | Path | None = None,
     random_state: int = 0,
+    size: int | None = None,
+    strict: bool = False,
     **settings: Any,
 ) -> Answer:
     """Fit a method on a .csv, .parquet or .npz file and rank its unlabelled rows, as `distpu fit FILE` does.
+
+    The path may be a folder of images in positive/ and unlabeled/.
 
     label     the label column: 1 = known positive, 0 or empty = unlabelled (.npz: the array y)
     positive  the label value of known positives, when it is not 1
     id        a column that names the rows in scores.csv; without it a row's number names the row, from 0
     folder    the model and scores.csv are written there; a finished folder is restored instead of trained
     method    a name in METHODS; "auto" takes BlendPU for a table and DistPU for images
+    size      side of the images in pixels; by default it follows from their own sizes
+    strict    an image that cannot be read is an error; by default it is left out and listed
     settings  of the method, such as epochs=20 or preset="paper"
     """
     told = {"prior": prior, "random_state": random_state, **settings}
+    if method == "auto" and is_image_folder(path):
+        method = "dist-pu"  # as AutoPU takes for images; named, its settings can be given
     make(method, told)._check_parameters()  # so that a wrong setting is reported before the file is read
-    X, y, label = read_own(path, label)
+    own = read_rows(path, label, size=size, strict=strict)
+    X, y, label = own.X, own.y, own.label
     X, ids = without_ids(X, id, Path(path))
+    if own.images is not None:
+        ids, id = np.array(own.images.names, dtype=object), "path"
     given = told.pop("pos_label", None) if positive is None else positive
     model = make(method, {**told, "pos_label": positive_value(y, label, given)})
     if model.supervised:
@@ -122,8 +142,11 @@ def fit_file(
         seconds=seconds,
         finished_before=before,
         folder=place,
+        images=own.images,
     )
     if run is not None:
+        if own.images is not None and own.images.broken:
+            run.keep_broken(own.images.broken)
         if not before:
             run.keep_seconds(seconds)
         run.keep_ranked(score_lines(*(ranked[name].to_numpy() for name in ranked)))

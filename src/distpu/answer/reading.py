@@ -2,18 +2,48 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .. import datasets
+from ..files.scores import cell
 from ..params import near
+from .pictures import in_folder
+
+
+@dataclass(frozen=True)
+class Own:
+    """What a user's file or folder holds."""
+
+    X: Any
+    y: np.ndarray
+    label: str  # the label column, or what stands for it
+    images: datasets.Images | None = None  # with the name of each image and the files that could not be read
+
+
+def read_rows(path: str | Path, label: str | None, *, size: int | None = None, strict: bool = False) -> Own:
+    """Read a table, an array, or a folder of images with positive/ and unlabeled/."""
+    if datasets.is_image_folder(path):
+        if label is not None:
+            raise ValueError(f"{path} is a folder of images, whose folders are the labels; leave --label out")
+        images = in_folder(path, size, strict)
+        assert images.y is not None
+        return Own(images.x, images.y, "positive/", images)
+    if size is not None or strict:
+        raise ValueError(f"--size and --strict are for images, and {path} holds none; leave them out")
+    return Own(*_read_file(Path(path), label))
 
 
 def read_own(path: str | Path, label: str | None) -> tuple[Any, np.ndarray, str]:
     """Return X, y and the name of the label column of a user's file."""
-    path = Path(path)
+    own = read_rows(path, label)
+    return own.X, own.y, own.label
+
+
+def _read_file(path: Path, label: str | None) -> tuple[Any, np.ndarray, str]:
     if label is None and path.suffix != ".npz" and path.expanduser().is_file():
         raise ValueError(
             f"{path} needs a label column; add --label COLUMN, in Python label='COLUMN' "
@@ -51,7 +81,7 @@ def positive_value(y: np.ndarray, label: str, told: Any) -> Any:
     return None
 
 
-def scores_csv(rows: np.ndarray, p: np.ndarray, positive: np.ndarray) -> str:
-    """Return the text of a .csv file with the columns row, probability and positive."""
-    lines = [f"{row},{score:.6g},{int(mark)}" for row, score, mark in zip(rows, p, positive, strict=True)]
+def scores_csv(rows: Any, p: np.ndarray, positive: np.ndarray) -> str:
+    """Return the text of a .csv file with the columns row, probability and positive. A row may have a name."""
+    lines = [f"{cell(row)},{score:.6g},{int(mark)}" for row, score, mark in zip(rows, p, positive, strict=True)]
     return "\n".join(["row,probability,positive", *lines, ""])

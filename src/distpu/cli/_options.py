@@ -10,7 +10,10 @@ import typer
 from ._early import check_prior
 
 Data = Annotated[
-    str, typer.Argument(metavar="DATA", help="A data set's name (distpu data) or a .csv, .parquet or .npz file.")
+    str,
+    typer.Argument(
+        metavar="DATA", help="A data set's name (distpu data), a .csv, .parquet or .npz file, or a folder of images."
+    ),
 ]
 Label = Annotated[
     str | None,
@@ -19,6 +22,7 @@ Label = Annotated[
 Positive = Annotated[
     str | None, typer.Option(metavar="VALUE", help="Files: the label value of known positives, when it is not 1.")
 ]
+Strict = Annotated[bool, typer.Option("--strict", help="Images: stop at a file that cannot be read.")]
 Labelled = Annotated[int | None, typer.Option(metavar="N", help="Named data sets: how many positives stay labelled.")]
 Prior = Annotated[
     str | None,

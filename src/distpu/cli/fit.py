@@ -9,7 +9,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ._early import check_file, check_options
-from ._options import Data, DataRoot, Label, Labelled, Positive, Preset, Prior, Threshold, read_prior, read_settings
+from ._options import (
+    Data,
+    DataRoot,
+    Label,
+    Labelled,
+    Positive,
+    Preset,
+    Prior,
+    Strict,
+    Threshold,
+    read_prior,
+    read_settings,
+)
 from ._print import fill, print_results, print_table, say_settings, terminal_width, visible
 
 if TYPE_CHECKING:
@@ -54,9 +66,13 @@ def fit(
         typer.Option("--set", metavar="FIELD=VALUE", help="A setting of the method (distpu methods NAME); repeatable."),
     ] = None,
     preset: Preset = "auto",
+    size: Annotated[
+        int | None, typer.Option(metavar="N", help="Images: their side in pixels, else one that fits their own sizes.")
+    ] = None,
+    strict: Strict = False,
     data_root: DataRoot = None,
 ) -> None:
-    """Train on your own file, or on a data set by name.
+    """Train on your own table or images, or on a data set.
 
     A table whose column 'fraud' is 1 for known cases and 0 or empty elsewhere; all other columns are numbers:
 
@@ -65,6 +81,10 @@ def fit(
     A column that says 'yes' for known cases:
 
         distpu fit customers.parquet --label bought --positive yes
+
+    A folder of images, of which the known positives are in photos/positive and the others in photos/unlabeled:
+
+        distpu fit photos
 
     Call as many rows positive as can be called with nine in ten of them right:
 
@@ -82,6 +102,8 @@ def fit(
 
     if data not in datasets.NAMES:
         check_file(data, label, needs_label=True)
+        if method == "auto" and datasets.is_image_folder(data):
+            method = "dist-pu"  # as AutoPU takes for images; named, its settings and presets can be given
     if data not in datasets.NAMES or method != "auto":  # else the data choose the method
         check_options(method, values, prior)
 
@@ -96,7 +118,7 @@ def fit(
         raise ValueError("--labelled and --scenario are for named data sets; in a file the label column says it all")
     if prior == "true":
         raise ValueError("--prior true is for named data sets, whose labels are known; give a number or 'auto'")
-    folder = folder or Path("runs") / f"{Path(data).stem}-{method}-seed{seed}"
+    folder = folder or Path("runs") / f"{Path(data).stem or Path(data).resolve().name}-{method}-seed{seed}"
 
     from ..answer import fit_file
     from ..methods import method_class
@@ -106,6 +128,7 @@ def fit(
             raise ValueError(f"{method} has no presets; leave --preset out")
         values = {"preset": preset, **values}
     values = {"prior": read_prior(prior, "auto"), "random_state": seed, **values}
+    values |= {"size": size, "strict": strict}
     _print_answer(fit_file(data, label, positive=positive, method=method, folder=folder, **values))
 
 
@@ -169,12 +192,14 @@ def _print_answer(answer: Answer) -> None:
     _print_top(answer)
     named = "" if answer.id is not None else "  (id 0 is the first row of data)"
     print(f"\nall {answer.unlabelled:,}, likeliest first: {folder}/{RunFolder.RANKED}{named}")
-    fill(
-        f"next: look at the rows on top; mark those that are positive in {answer.label!r} as such and fit again, "
-        f"with a --folder of its own"
-    )
+    if answer.images is not None and answer.images.broken:
+        fill(f"{answer.images.what_is_broken}; all of them: {folder}/{RunFolder.BROKEN}")
+    mark = f"mark those that are positive in {answer.label!r} as such"
+    if answer.source.is_dir():
+        mark = f"move those that are positive into {answer.source / 'positive'}"
+    fill(f"next: look at the {answer.what} on top; {mark} and fit again, with a --folder of its own")
     say_settings(answer.model)
-    print(f"score new rows:  distpu predict {folder} FILE")
+    print(f"score new {answer.what}:  distpu predict {folder} {'FOLDER' if answer.source.is_dir() else 'FILE'}")
 
 
 def _summary(answer: Answer) -> list[tuple[str, str]]:

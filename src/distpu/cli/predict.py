@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from ._early import check_file
-from ._options import DataRoot, Threshold
+from ._options import DataRoot, Strict, Threshold
 
 
 def predict(
@@ -18,8 +18,8 @@ def predict(
         str,
         typer.Argument(
             metavar="DATA",
-            help="A file with the columns the model was trained on, in any order and beside others, "
-            "or a data set's name (its test rows).",
+            help="A file with the columns the model was trained on, in any order and beside others, a folder of "
+            "images, or a data set's name (its test rows).",
         ),
     ],
     out: Annotated[
@@ -27,6 +27,7 @@ def predict(
         typer.Option(metavar="FILE", help="Where to write row, probability, positive; else to standard output."),
     ] = None,
     threshold: Threshold = None,
+    strict: Strict = False,
     data_root: DataRoot = None,
 ) -> None:
     """Score new rows with a trained model.
@@ -56,19 +57,24 @@ def predict(
         check_out(out, data)
 
     from ..answer import scores_csv
+    from ..answer.pictures import for_model
     from ..saved import load
 
     classifier = load(folder)
     if threshold is not None:
         classifier.set_threshold(threshold)
+    ids = None
     if data in datasets.NAMES:
         X: Any = datasets.load(data, data_root).x_test
+    elif datasets.is_image_folder(data):
+        images = for_model(classifier, data, strict)
+        X, ids = images.x, images.names
     else:
         names = getattr(classifier, "feature_names_in_", None)
         X, _ = datasets.read(data, columns=None if names is None else list(names))
     decision, p = classifier.judged(X)
     positive = decision >= 0
-    scores = scores_csv(np.arange(len(p)), p, positive)
+    scores = scores_csv(np.arange(len(p)) if ids is None else ids, p, positive)
     if out is None:
         sys.stdout.write(scores)
         return

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from . import atomic
 from .fitted import Fitted, is_estimate, settings
 from .lock import LOCK, lock, unwritable
+from .scores import cell
 
 if TYPE_CHECKING:
     import numpy as np
@@ -77,9 +78,9 @@ class RunFolder:
     CONFIG, LOG, PRIOR, SECONDS = "config.json", "metrics.jsonl", "prior.json", "seconds.json"
     WEIGHTS, MODELS, MODEL = "model.safetensors", "model.skops", "model.json"
     SCORES, RESULT, RANKED, DONE = "scores.npz", "result.json", "scores.csv", "done"
-    FACTS, PAGE, TRIALS = "report.json", "report.html", "trials.jsonl"
+    FACTS, PAGE, TRIALS, BROKEN = "report.json", "report.html", "trials.jsonl", "broken.csv"
     NAMES = frozenset({CONFIG, LOG, PRIOR, SECONDS, WEIGHTS, MODELS, MODEL, SCORES, RESULT, RANKED, FACTS, PAGE, TRIALS,
-                       "ranked.csv", DONE, LOCK})  # fmt: skip
+                       BROKEN, "ranked.csv", DONE, LOCK})  # fmt: skip
 
     def __init__(self, path: str | Path):
         self.path = Path(path)
@@ -358,6 +359,11 @@ class RunFolder:
     def keep_ranked(self, pieces: Iterable[bytes]) -> None:
         with atomic.temporary(self.ranked) as file:
             file.writelines(pieces)
+
+    def keep_broken(self, broken: Iterable[tuple[str, str]]) -> None:
+        """Write which images could not be read, and why."""
+        lines = "".join(f"{cell(name)},{cell(why)}\n" for name, why in broken)
+        atomic.write(self.path / self.BROKEN, f"id,reason\n{lines}".encode("utf-8", "replace"))
 
 
 CONFIG_RULES: dict[str, tuple[Callable[[Any], bool], str]] = {

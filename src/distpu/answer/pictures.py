@@ -1,0 +1,50 @@
+"""Images of a user's own: how large they are learnt, and how they are read for a fitted model."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+from .. import datasets
+from ..progress import tell
+
+CPU_SIDE = 64  # pixels; larger images are scaled down to it where no GPU is found: training would take hours
+
+
+def in_folder(path: str | Path, size: int | None, strict: bool) -> datasets.Images:
+    """Read the labelled images of a folder."""
+    images = datasets.read_images(path, labelled=True, size=size, bound=_bounded, strict=strict)
+    tell(images.said)
+    tell(images.what_is_broken)
+    return images
+
+
+def for_model(model: Any, path: str | Path, strict: bool = False) -> datasets.Images:
+    """Read the images of a folder as a fitted model takes them."""
+    images = datasets.read_images(path, labelled=False, shape=shape_of(model, path), strict=strict)
+    tell(images.what_is_broken)
+    return images
+
+
+def shape_of(model: Any, path: str | Path) -> tuple[int, ...]:
+    """Return (channels, height, width) of the images that a model was fitted on."""
+    shape = getattr(model, "shape_", None)
+    if shape is None:  # a method for tables took each image as one row of pixels
+        width = getattr(model, "n_features_in_", 0)
+        for channels in (1, 3):
+            side = math.isqrt(width // channels)
+            if channels * side * side == width and not hasattr(model, "feature_names_in_"):
+                shape = (channels, side, side)
+    if shape is None or len(shape) != 3:
+        raise ValueError(f"{path} is a folder of images, but the model was fitted on a table; name a table")
+    return tuple(shape)
+
+
+def _bounded(side: int) -> int:
+    """Return the side to which images of this side are scaled, if the user names none."""
+    if side <= CPU_SIDE:
+        return side
+    import torch
+
+    return side if torch.cuda.is_available() else CPU_SIDE

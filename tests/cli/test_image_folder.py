@@ -1,0 +1,90 @@
+"""distpu fit and predict on a folder of images."""
+
+import csv
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from terminal import distpu, done, refused
+
+QUICK = ("--set", "epochs=2", "--set", "warm_up_epochs=2", "--prior", "0.5")
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """Bright positives and dark negatives of 8 x 8 pixels: 10 known, 20 and 20 unlabelled; new/ has three."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    random = np.random.default_rng(0)
+
+    def picture(name, bright):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(random.integers(150 * bright, 150 * bright + 100, (8, 8), dtype=np.uint8)).save(path)
+
+    for i in range(10):
+        picture(f"photos/positive/{i}.png", 1)
+    for i in range(40):
+        picture(f"photos/unlabeled/{i:02d}.png", i % 2)
+    for name, bright in (("b/=bright.png", 1), ("a, dark.png", 0), ("c.png", 1)):
+        picture(f"new/{name}", bright)
+    return tmp_path
+
+
+def rows(text):
+    return list(csv.DictReader(text.splitlines()))
+
+
+def test_a_folder_to_its_ranked_images(here):
+    (here / "photos/unlabeled/torn.png").write_bytes(b"")
+    ended = distpu("fit", "photos", *QUICK)
+    assert ended.code == 0, ended.err
+    assert ended.err.splitlines()[:2] == [
+        "51 grey images, all 8 x 8 pixels",
+        "1 image cannot be read (unlabeled/torn.png: the file is empty)",
+    ]
+    assert "10 labelled positives, 40 unlabelled" in ended.out
+    assert "move those that are positive into photos/positive" in " ".join(ended.out.split())
+    run = here / "runs/photos-dist-pu-seed0"
+    assert (run / "broken.csv").read_text() == "id,reason\nunlabeled/torn.png,the file is empty\n"
+    ranked = rows((run / "scores.csv").read_text())
+    assert len(ranked) == 40 and {row["id"] for row in ranked} == {f"unlabeled/{i:02d}.png" for i in range(40)}
+    assert np.mean([int(row["id"][10:12]) % 2 for row in ranked[:20]]) > 0.8
+
+    (here / "new/torn.jpg").write_text("text")
+    ended = distpu("predict", run, "new")
+    assert "1 image cannot be read (torn.jpg: it is no image that Pillow knows)" in ended.err
+    scores = rows(ended.out)
+    assert [next(iter(row.values())) for row in scores] == ["a, dark.png", "b/=bright.png", "c.png"]
+    p = [float(row["probability"]) for row in scores]
+    assert p[0] < min(p[1:])
+    assert "leave --strict out" in refused("predict", run, "new", "--strict")
+
+
+def test_a_method_for_tables_takes_images_too(here):
+    done("fit", "photos", "--method", "elkan-noto", "--folder", "run")
+    assert len(rows(done("predict", "run", "new"))) == 3
+
+
+def test_mistakes(here):
+    assert "leave --label out" in refused("fit", "photos", "--label", "y")
+    assert "--size 3 must lie between 8 and 1024" in refused("fit", "photos", "--size", "3")
+    assert "has no folder positive/ and no folder unlabeled/" in refused("fit", "new")
+    (here / "t.csv").write_text("a,y\n1,1\n2,0\n3,0\n")
+    assert "--size and --strict are for images" in refused("fit", "t.csv", "--label", "y", "--strict")
+    (here / "none").mkdir()
+    assert "none has no folder positive/ and no folder unlabeled/ and no images" in refused("fit", "none")
+
+
+def test_a_model_of_a_table_refuses_images(here):
+    random = np.random.default_rng(0)
+    lines = [f"{a:.3f},{b:.3f},{int(i < 20)}" for i, (a, b) in enumerate(random.normal(size=(80, 2)))]
+    (here / "t.csv").write_text("\n".join(["a,b,y", *lines, ""]))
+    done("fit", "t.csv", "--label", "y", "--method", "elkan-noto", "--folder", "run")
+    assert "the model was fitted on a table; name a table" in refused("predict", "run", "new")
+
+
+@pytest.mark.parametrize("command", ["prior", "diagnose"])
+def test_other_commands_take_a_folder(here, command):
+    assert distpu(command, "photos", *(("--estimators", "bbe") if command == "prior" else ())).code == 0
