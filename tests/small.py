@@ -37,7 +37,7 @@ NETWORKS = [name for name, cls in METHODS.items() if issubclass(cls, NetworkMeth
 WRAPPERS = [name for name in METHODS if name not in NETWORKS]
 FEW = {"elkan-noto": {"folds": 3}, "bagging-pu": {"n_estimators": 20}, "two-step": {"spies": 0.34}}
 FEW |= {"blend-pu": {"folds": 2, "trees": 8, "bags": 2}, "dist-pu-boost": {"folds": 2, "bags": 1, "rounds": 20}}
-FEW |= {name: {"folds": 2} for name in ("s-em",)}
+FEW |= {name: {"folds": 2} for name in ("s-em", "llgc", "max-margin", "kldce", "kernel-upu")}
 
 
 def small(name, **settings):

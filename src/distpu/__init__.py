@@ -35,6 +35,10 @@ _HOME = {
     "ElkanNoto": "methods.elkan_noto",
     "TwoStep": "methods.two_step",
     "SEM": "methods.s_em",
+    "LLGC": "methods.llgc",
+    "MaxMarginPU": "methods.max_margin",
+    "KLDCE": "methods.kldce",
+    "KernelUPU": "methods.kernel_upu",
     "BlendPU": "methods.blend_pu",
     "AutoPU": "methods.auto",
     "DistPUBoost": "methods.dist_pu_boost",
@@ -57,6 +61,10 @@ _HOME = {
     "tune_settings": "tune",
 }
 __all__ = [
+    "KernelUPU",
+    "KLDCE",
+    "MaxMarginPU",
+    "LLGC",
     "APU",
     "CVIR",
     "LBE",
@@ -116,7 +124,11 @@ if TYPE_CHECKING:
     from .methods.dist_pu_boost import DistPUBoost
     from .methods.elkan_noto import ElkanNoto
     from .methods.imb_pu import ImbPU
+    from .methods.kernel_upu import KernelUPU
+    from .methods.kldce import KLDCE
     from .methods.lbe import LBE
+    from .methods.llgc import LLGC
+    from .methods.max_margin import MaxMarginPU
     from .methods.naive import Naive
     from .methods.nnpu import NNPU
     from .methods.pn import PN

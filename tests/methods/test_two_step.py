@@ -10,7 +10,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import make_pipeline
 
 from distpu import TwoStep
-from distpu.methods._reliable import distances, features, one_dnf, positive_features, spy_bound, standardised
+from distpu.methods._reliable import distances, features, one_dnf, positive_features, scale_of, spy_bound, standardised
 
 
 def logistic():
@@ -47,7 +47,7 @@ def test_a_dense_column_gives_a_feature_above_and_one_below_its_median():
 
 
 def test_distances_to_labelled_rows_by_hand(monkeypatch):
-    monkeypatch.setattr("distpu.methods._reliable.standardised", lambda x: x)
+    monkeypatch.setattr("distpu.methods._reliable.standardised", lambda x, *_: x)
     x = np.array([(0, 0), (1, 0), (0, 1), (0.5, 0.5), (3, 3), (1, 1), (5, 0)])
     d = distances(x, np.array([1, 1, 1, 0, 0, 0, 0]), 2)
     np.testing.assert_allclose(d[3:], [0.7071067812, 3.6055512755, 1, 4.5], atol=1e-9)
@@ -56,7 +56,7 @@ def test_distances_to_labelled_rows_by_hand(monkeypatch):
 
 def test_blanks_and_constant_columns_are_the_mean():
     x = np.array([[1.0, np.nan, 5.0], [3.0, np.nan, 5.0], [np.nan, np.nan, 5.0]])
-    np.testing.assert_allclose(standardised(x), [[-1, 0, 0], [1, 0, 0], [0, 0, 0]])
+    np.testing.assert_allclose(standardised(x, *scale_of(x)), [[-1, 0, 0], [1, 0, 0], [0, 0, 0]])
 
 
 @pytest.mark.parametrize("reliable", ["1-dnf", "knn"])

@@ -76,6 +76,10 @@ METHODS = Methods(
         "bagging-pu": "bagging_pu.BaggingPU",
         "two-step": "two_step.TwoStep",
         "s-em": "s_em.SEM",
+        "llgc": "llgc.LLGC",
+        "max-margin": "max_margin.MaxMarginPU",
+        "kldce": "kldce.KLDCE",
+        "kernel-upu": "kernel_upu.KernelUPU",
         "blend-pu": "blend_pu.BlendPU",
         "dist-pu-boost": "dist_pu_boost.DistPUBoost",
     }

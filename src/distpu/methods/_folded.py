@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
+from scipy.sparse import csr_matrix, hstack, issparse
 
 from ..estimator import PUEstimator
 from ..prior import Estimate
 from ._table import TableMethod
+
+WIDTH = 500  # rows whose distances give the width of the kernel
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -55,48 +57,77 @@ class FoldedMethod(TableMethod):
             self.members_.append(member)
 
 
-class Standard:
-    """Standardised columns, or features of a Gaussian kernel on them. A blank is the column's mean.
+class Features:
+    """Standardised columns, or random features of a Gaussian kernel on them. A blank is the column's mean.
 
-    A sparse table is scaled by the largest value of each column and stays sparse; it has no kernel.
+    The columns of a sparse table are scaled by their largest value and stay sparse. For the kernel each row of it is
+    brought to length 1, so that distance is a matter of which columns a row has.
     """
 
-    def __init__(self, kernel: bool, features: int = 200) -> None:
-        self.kernel, self.features = kernel, features
+    def __init__(self, kernel: bool, count: int = 200) -> None:
+        self.kernel, self.count = kernel, count
 
-    def fit(self, x: Any, random: np.random.RandomState) -> Standard:
+    def fit(self, x: Any, random: np.random.RandomState) -> Features:
         from sklearn.kernel_approximation import Nystroem
         from sklearn.metrics.pairwise import euclidean_distances
         from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
-        if issparse(x):
-            self.state: list[Any] = [MaxAbsScaler().fit(x), None]
-            return self
-        x = _without_blank_columns(x)
-        self.state = [StandardScaler().fit(x), None]
+        self.state: list[Any] = [MaxAbsScaler().fit(x) if issparse(x) else StandardScaler().fit(_filled(x)), None]
         if self.kernel:
-            x = np.nan_to_num(self.state[0].transform(x))
-            few = x[random.permutation(len(x))[:500]]
-            d = euclidean_distances(few, squared=True)
+            x = self._scaled(x)
+            d = euclidean_distances(x[random.permutation(x.shape[0])[:WIDTH]], squared=True)
             width = float(np.median(d[d > 0])) if (d > 0).any() else 1.0  # the median heuristic
-            kernel = Nystroem(
-                gamma=1 / width, n_components=min(self.features, len(x)), random_state=random.randint(2**31 - 1)
-            )
-            self.state[1] = kernel.fit(x)
+            count, seed = min(self.count, x.shape[0]), random.randint(2**31 - 1)
+            kernel = self.state[1] = Nystroem(gamma=1 / width, n_components=count, random_state=seed).fit(x)
+            if issparse(kernel.components_):  # a folder stores no sparse matrix
+                kernel.components_ = kernel.components_.toarray()
         return self
 
-    def transform(self, x: Any) -> Any:
+    def __call__(self, x: Any) -> Any:
         """Return the features, with a column of ones last."""
-        scaler, kernel = self.state
-        if issparse(x):
-            from scipy.sparse import csr_matrix, hstack
+        x, kernel = self._scaled(x), self.state[1]
+        if kernel is not None:
+            x = kernel.transform(x)
+        ones = np.ones((x.shape[0], 1))
+        return csr_matrix(hstack([x, ones])) if issparse(x) else np.hstack([x, ones])
 
-            return csr_matrix(hstack([scaler.transform(x), np.ones((x.shape[0], 1))]))
-        x = np.nan_to_num(scaler.transform(_without_blank_columns(x)))
-        return np.column_stack([x if kernel is None else kernel.transform(x), np.ones(len(x))])
+    def _scaled(self, x: Any) -> Any:
+        from sklearn.preprocessing import normalize
+
+        if not issparse(x):
+            return np.nan_to_num(self.state[0].transform(_filled(x)))
+        scaled = self.state[0].transform(x)
+        return normalize(scaled) if self.kernel else scaled
 
 
-def _without_blank_columns(x: np.ndarray) -> np.ndarray:
+def _filled(x: np.ndarray) -> np.ndarray:
     """Return x in float64, with 0 in columns of blanks alone: such a column has no mean."""
     x = x.astype(float)
-    return np.where(np.isnan(x).all(0), 0.0, x) if len(x) else x
+    return np.where(np.isnan(x).all(0), 0.0, x)
+
+
+class Linear:
+    """A member that is linear in features: `weights` finds the weights of the features and, last, the intercept."""
+
+    def __init__(self, features: Features) -> None:
+        self.features = features
+
+    def weights(self, f: Any, s: np.ndarray, prior: float, random: np.random.RandomState) -> np.ndarray:
+        raise NotImplementedError
+
+    def fit(self, x: Any, s: np.ndarray, prior: float, random: np.random.RandomState) -> Any:
+        f = self.features.fit(x, random)(x)
+        self.state: list[Any] = [self.weights(f, s, prior, random), self.features.state]
+        return self
+
+    def scores(self, x: Any) -> np.ndarray:
+        w, features = self.state
+        self.features.state = features
+        return np.asarray(self.features(x) @ w, dtype=float)
+
+
+def descend(value_and_slope: Any, w: np.ndarray) -> np.ndarray:
+    """Return the weights of least value, by L-BFGS from w."""
+    from scipy.optimize import minimize
+
+    return minimize(value_and_slope, w, jac=True, method="L-BFGS-B", options={"maxiter": 200}).x

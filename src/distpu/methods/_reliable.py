@@ -71,7 +71,7 @@ def distances(x: Any, s: np.ndarray, k: int) -> np.ndarray:
     from sklearn.metrics.pairwise import cosine_distances, euclidean_distances
 
     far = cosine_distances if issparse(x) else euclidean_distances
-    x = x if issparse(x) else standardised(x)
+    x = x if issparse(x) else standardised(x, *scale_of(x))
     P, found = np.flatnonzero(s == 1), np.empty(len(s))
     k = min(k, len(P) - 1)
     for start in range(0, len(s), CHUNK):
@@ -82,8 +82,12 @@ def distances(x: Any, s: np.ndarray, k: int) -> np.ndarray:
     return found
 
 
-def standardised(x: np.ndarray) -> np.ndarray:
-    blank = np.isnan(x).all(0)
-    x = np.where(blank, 0, x)
-    spread = np.nanstd(x, axis=0)
-    return np.nan_to_num((x - np.nanmean(x, axis=0)) / np.where(spread > 0, spread, 1))
+def scale_of(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the mean and the deviation of each column, without blanks. A constant column has the deviation 1."""
+    x = np.where(np.isnan(x).all(0), 0.0, x)
+    spread = np.nanstd(x, axis=0, dtype=float)
+    return np.nanmean(x, axis=0, dtype=float), np.where(spread > 0, spread, 1.0)
+
+
+def standardised(x: np.ndarray, center: np.ndarray, spread: np.ndarray) -> np.ndarray:
+    return np.nan_to_num((x - center) / spread)
