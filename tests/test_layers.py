@@ -17,12 +17,12 @@ LAYERS = [
     {"methods"},
     {"estimator", "train"},
     {"prior", "threshold", "nets"},
-    {"datasets", "metrics", "inputs"},
+    {"datasets", "metrics", "inputs", "weights"},
     {"files", "params", "progress"},
 ]
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
 NO_TORCH = ["estimator", "prior", "threshold", "inputs", "datasets", "params", "metrics", "files", "progress", "cli"]
-NO_TORCH += ["diagnosis"]
+NO_TORCH += ["diagnosis", "weights"]
 
 
 def room_of(path: Path) -> str:

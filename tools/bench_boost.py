@@ -125,7 +125,7 @@ class WithMixup(DistPUBoost):
     alpha: float = 1.0
     swap: bool = True
 
-    def _boosted(self, x, s, prior, seed):
+    def _boosted(self, x, s, prior, seed, weight=None):
         n, random = len(s), np.random.RandomState(seed)
         i, j, share = random.randint(n, size=n), random.randint(n, size=n), random.beta(self.alpha, self.alpha, n)
         if self.swap:

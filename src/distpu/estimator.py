@@ -27,6 +27,7 @@ from .params import check_parameters, param
 from .prior import Estimate, check_prior, estimated, inside_unit, is_number
 from .progress import busy
 from .threshold import Cuts, FittedCut, read_choice
+from .weights import counted, read_weights, refuse, total
 
 Self = TypeVar("Self", bound="PUEstimator")
 HELD_OUT = 5  # one row in so many is held out of training for calibrate=True, in a method that has no such rows anyway
@@ -57,6 +58,8 @@ class PUEstimator(Cuts, ClassifierMixin, BaseEstimator):
     presets: ClassVar[dict[str, dict[str, Any]]] = {}  # settings other than the paper's, by preset name
     trains_network: ClassVar[bool] = False
     also_fitted: ClassVar[tuple[str, ...]] = ()  # numbers besides threshold_ that `_learn` sets and a folder stores
+    takes_weights: ClassVar[bool] = False  # whether fit takes sample_weight; such a method scores held-out rows itself
+    _weight: ClassVar[Any] = None  # of each row of a fit, while it lasts
     # whether training itself gives scores of rows that the models did not see: `_train` puts them into `_held_out`,
     # NaN where a row has none
     scores_held_out: ClassVar[bool] = False
@@ -118,31 +121,32 @@ class PUEstimator(Cuts, ClassifierMixin, BaseEstimator):
 
     # ------------------------------------------------------------------ fit
 
-    def fit(self: Self, X: Any, y: Any, *, folder: str | Path | None = None) -> Self:
+    def fit(self: Self, X: Any, y: Any, *, folder: str | Path | None = None, **refused: Any) -> Self:
         """Learn from PU labels; a finished `folder` is restored instead of trained.
 
         With `folder`, the run is logged and saved there. If a run is killed, call the same fit again: the run continues
         from its last checkpoint. A folder made with other parameters or other data is refused.
         """
+        refuse(self.name, refused)
         return self._fit(X, y, folder)
 
-    def _fit(self: Self, X: Any, y: Any, folder: str | Path | None, **extra: Any) -> Self:
+    def _fit(self: Self, X: Any, y: Any, folder: str | Path | None, sample_weight: Any = None, **extra: Any) -> Self:
         """Do what fit does. A method whose own fit takes further row sets passes them as `extra`."""
         self._check_parameters()
-        rows, s = self._check_data(X, y)
+        rows, s, weight = self._check_data(X, y, sample_weight)
         sets = {name: self._check_rows(more, reset=False) for name, more in extra.items() if more is not None}
         learner = self._resolved(rows)  # fit must leave the parameters as the user gave them
         learner._check_learner()
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         if folder is None:
-            learner._train_and_calibrate(rows, s, sets, None, seed)
+            learner._train_and_calibrate(rows, s, weight, sets, None, seed)
         else:
             run_folder = RunFolder(folder)
-            with run_folder.opened(learner._config(rows, s, sets, seed)) as (config, finished):
+            with run_folder.opened(learner._config(rows, s, weight, sets, seed)) as (config, finished):
                 if finished:
                     learner._restore(run_folder)
                 else:
-                    learner._train_and_calibrate(rows, s, sets, run_folder, config["seed"])
+                    learner._train_and_calibrate(rows, s, weight, sets, run_folder, config["seed"])
                     learner._finish(run_folder)
         return self._take_fitted(learner)
 
@@ -154,8 +158,15 @@ class PUEstimator(Cuts, ClassifierMixin, BaseEstimator):
         return self
 
     def _train_and_calibrate(
-        self, rows: Any, s: np.ndarray, sets: dict[str, Any], folder: RunFolder | None, seed: int
+        self, rows: Any, s: np.ndarray, weight: Any, sets: dict[str, Any], folder: RunFolder | None, seed: int
     ) -> None:
+        if weight is not None and not weight.all():
+            seen = np.flatnonzero(weight)
+            rest = read_weights(weight[seen], len(seen))
+            self._train_and_calibrate(take(rows, seen), s[seen], rest, sets, folder, seed)
+            self._place(rows, seen)
+            return
+        self._weight = weight  # type: ignore[misc]
         self.cut_ = None
         self._take_estimate(None)  # a method that estimates its own prior has no other estimate
         if not self._calibrates():
@@ -180,7 +191,11 @@ class PUEstimator(Cuts, ClassifierMixin, BaseEstimator):
         told = is_number(self.prior)  # some methods go on from it to a prior of their own
         prior = inside_unit(float(self.prior if told else self.prior_), s)
         z, called = self._calibrated_on(score), self._decide(score) >= 0
-        self.cut_ = FittedCut.fit(z, label, called, prior, self.threshold, int((s == 0).sum()))
+        i = counted(z, label, None if weight is None else weight[known])
+        self.cut_ = FittedCut.fit(z[i], label[i], called[i], prior, self.threshold, total(weight, s == 0))
+
+    def _place(self, rows: Any, seen: np.ndarray) -> None:
+        """Give what has a value for each row of a fit one for each of these rows. The fit has seen only some."""
 
     def _calibrates(self) -> bool:
         """Return whether held-out rows give probabilities and the cut."""
@@ -310,18 +325,21 @@ class PUEstimator(Cuts, ClassifierMixin, BaseEstimator):
         if self.supervised and self._calibrates():
             raise ValueError(f"{self.name} learns from true labels; leave threshold= and calibrate= out")
 
-    def _check_data(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
+    def _check_data(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Any, np.ndarray, np.ndarray | None]:
+        """Return the rows, their labels s and their weights. A row of weight 0 is unlabelled, whatever y says."""
         if y is None:
             validate_data(self, X, y)  # raises scikit-learn's own message
         rows = self._check_rows(X, reset=True)
-        s, self.classes_ = read_labels(y, self.pos_label)
+        weight = read_weights(sample_weight, rows.shape[0])
+        s, self.classes_ = read_labels(y, self.pos_label, None if weight is None else weight > 0)
         if len(s) != rows.shape[0]:
             raise ValueError(f"X has {rows.shape[0]} rows, but y has {len(s)} labels; give one label per row")
-        return rows, s
+        return rows, s, weight
 
-    def _config(self, rows: Any, s: np.ndarray, sets: dict[str, Any], seed: int) -> Json:
+    def _config(self, rows: Any, s: np.ndarray, weight: Any, sets: dict[str, Any], seed: int) -> Json:
         data = {"rows": rows.shape[0], "shape": list(rows.shape[1:]), "labelled": int(s.sum())}
         data |= {"labels": zlib.crc32(s.tobytes()), "fingerprint": self._fingerprint(rows)}
+        data |= {} if weight is None else {"weights": zlib.crc32(weight.tobytes())}
         data |= {name: self._fingerprint(more) for name, more in sets.items()}
         params = self._plain_parameters()
         return {"method": self.name, "params": params, "data": data, "seed": seed, "versions": versions()}

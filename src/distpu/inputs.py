@@ -13,14 +13,20 @@ from sklearn.utils.multiclass import type_of_target
 USE = "use 1 for labelled positives and 0 for unlabelled rows"
 
 
-def read_labels(y: Any, pos_label: Any = None) -> tuple[np.ndarray, np.ndarray]:
+def read_labels(y: Any, pos_label: Any = None, seen: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Return PU labels s (1 labelled positive, 0 unlabelled) and classes = [unlabelled value, positive value].
+
+    Only rows in the mask `seen` are read, if it is given; all other rows are unlabelled, whatever y says.
 
     y may hold {1, 0}, {1, -1}, booleans, or one value and missing ones (NaN, None, null). With `pos_label` y may hold
     any values: all but `pos_label` are unlabelled. A missing label beside 1 and 0 means 0.
     The positive value is always the second class, so predict_proba[:, 1] is its probability, whatever the values are.
     """
     y = column_or_1d(_plain(y), warn=True)
+    if seen is not None and len(seen) == len(y) and not seen.all():
+        s = np.zeros(len(y), dtype=np.int64)
+        s[seen], classes = read_labels(y[seen], pos_label)
+        return s, classes
     if y.dtype.kind == "f" and np.isinf(y).any():
         raise ValueError("Input y contains infinity or a value too large for dtype('float64').")
     missing = pd.isna(y)

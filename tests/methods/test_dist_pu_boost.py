@@ -117,9 +117,9 @@ def test_a_large_table_is_drawn_from(toy):
     sizes = []
 
     class Watched(DistPUBoost):
-        def _boosted(self, x, s, prior, seed):
+        def _boosted(self, x, s, prior, seed, weight=None):
             sizes.append((len(s), int(s.sum())))
-            return super()._boosted(x, s, prior, seed)
+            return super()._boosted(x, s, prior, seed, weight)
 
     Watched(most_rows=100, **settings).fit(X, s)
     assert [rows for rows, _ in sizes] == [100, 100]

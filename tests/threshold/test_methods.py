@@ -158,7 +158,7 @@ WRONG = {
     "calibration.z": [None, [], 3, [3.0], ["x"], [NAN], [[0.0]]],
     "calibration.p": [None, [], [0.5], "x"],
     "held_out": [None, 3],
-    "held_out.total": [None, 3, 0, 1.5, True, HUGE, "x"],
+    "held_out.total": [None, -3, 0, 1.5, True, HUGE, "x"],
     "held_out.labelled": [None, {}, []],
     "held_out.labelled.z": [None, [], [1.0, 0.0], [1.0]],
     "held_out.unlabelled.above": [None, [], [1, 2], [1.5], [True], [HUGE]],

@@ -1,7 +1,8 @@
 """The scorers that a blend is made of. Each learns labelled against unlabelled rows, both with the same total weight.
 
-A member is a class with `fit(x, s, random)`, `scores(x)` (log-odds) and `state`, which holds plain values and
-scikit-learn objects only, so that a folder can store it without pickle.
+A member is a class with `fit(x, s, random, weight)`, `scores(x)` (log-odds) and `state`, which holds plain values and
+scikit-learn objects only, so that a folder can store it without pickle. `weight` has how many rows each row stands for;
+None stands for one each.
 """
 
 from __future__ import annotations
@@ -25,13 +26,18 @@ def drawn(s: np.ndarray, most: int, ratio: float, random: np.random.RandomState)
     return np.concatenate([p, u])
 
 
+def of(weight: np.ndarray | None, rows: np.ndarray) -> np.ndarray | None:
+    """Return the weights of some rows."""
+    return None if weight is None else weight[rows]
+
+
 class Forest:
     """A random forest, or extremely randomised trees, whose classes are balanced in every bootstrap sample."""
 
     def __init__(self, trees: int, extra: bool = False, parts: int = 3) -> None:
         self.extra, self.trees, self.parts = extra, trees, parts
 
-    def fit(self, x: Any, s: np.ndarray, random: np.random.RandomState) -> Forest:
+    def fit(self, x: Any, s: np.ndarray, random: np.random.RandomState, weight: np.ndarray | None = None) -> Forest:
         from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 
         kind = ExtraTreesClassifier if self.extra else RandomForestClassifier
@@ -47,7 +53,7 @@ class Forest:
                 n_jobs=-1 if len(rows) > 2000 else 1,
                 random_state=random.randint(2**31 - 1),
             )
-            self.state.append(forest.fit(x[rows], s[rows]))
+            self.state.append(forest.fit(x[rows], s[rows], of(weight, rows)))
         return self
 
     def scores(self, x: Any) -> np.ndarray:
@@ -61,7 +67,7 @@ class Boosted:
     def __init__(self, bags: int, rounds: int = 40) -> None:
         self.bags, self.rounds = bags, rounds
 
-    def fit(self, x: Any, s: np.ndarray, random: np.random.RandomState) -> Boosted:
+    def fit(self, x: Any, s: np.ndarray, random: np.random.RandomState, weight: np.ndarray | None = None) -> Boosted:
         import lightgbm
 
         self.state: list[Any] = []
@@ -85,7 +91,8 @@ class Boosted:
                 force_row_wise=True,
                 verbosity=-1,
             )
-            booster = lightgbm.train(settings, lightgbm.Dataset(_of(x[rows], columns), s[rows]), self.rounds)
+            data = lightgbm.Dataset(_of(x[rows], columns), s[rows], weight=_even(of(weight, rows), s[rows]))
+            booster = lightgbm.train(settings, data, self.rounds)
             self.state.append([columns, booster.model_to_string()])
             self._boosters.append(booster)
         return self
@@ -111,6 +118,13 @@ def _columns(x: Any, s: np.ndarray, random: np.random.RandomState) -> np.ndarray
     return np.sort(np.concatenate([order[: WIDE // 2], rest]))
 
 
+def _even(weight: np.ndarray | None, s: np.ndarray) -> np.ndarray | None:
+    """Return the weights with a mean of 1 for each kind of row, so that the kinds count by their numbers of rows."""
+    if weight is None:
+        return None
+    return weight / np.where(s == 1, weight[s == 1].mean(), weight[s == 0].mean())
+
+
 def _of(x: Any, columns: np.ndarray | None) -> Any:
     return x if columns is None else x[:, columns]
 
@@ -124,7 +138,7 @@ class Kernel:
     def __init__(self, features: int = 300) -> None:
         self.features = features
 
-    def fit(self, x: Any, s: np.ndarray, random: np.random.RandomState) -> Kernel:
+    def fit(self, x: Any, s: np.ndarray, random: np.random.RandomState, weight: np.ndarray | None = None) -> Kernel:
         from sklearn.kernel_approximation import Nystroem
         from sklearn.linear_model import LogisticRegression
         from sklearn.pipeline import make_pipeline
@@ -144,7 +158,7 @@ class Kernel:
                 last,
             )
         self.state = [medians, model]
-        model.fit(self._filled(x[rows]), s[rows])
+        model.fit(self._filled(x[rows]), s[rows], logisticregression__sample_weight=of(weight, rows))
         return self
 
     def scores(self, x: Any) -> np.ndarray:

@@ -17,6 +17,7 @@ from ..params import param
 from ..prior import Estimate, estimated_from_scores
 from ..progress import Bar
 from ..threshold import cut_at
+from ..weights import counted
 from ._wrapper import fingerprint, one_thread, row_keys
 
 NARROW = 100  # columns; a sparse table of no more is small, and as an array it gives the same results as the array
@@ -70,14 +71,22 @@ class TableMethod(PUEstimator):
 
     def _settle(self, z: np.ndarray, s: np.ndarray, prior: float | None = None) -> None:
         """Set what follows from the out-of-fold scores: the prior, unless the method found it before, and the cut."""
-        z_u = z[s == 0]
         self.oof_scores_ = self._held_out = z
         self.prior_ = self._find_prior(z, s, None) if prior is None else prior
-        self.threshold_ = cut_at(z_u, self.prior_)
+        i = counted(z, s, self._weight)
+        self.threshold_ = cut_at(z[i][s[i] == 0], self.prior_)
 
     def _estimated(self, z: Any, s: np.ndarray) -> Estimate:
         """Estimate the prior from the method's own out-of-fold scores, which rank better than a forest's."""
+        i = counted(z, s, self._weight)
+        z, s = z[i], s[i]
         return estimated_from_scores(self.prior, z[s == 1], z[s == 0])
+
+    def _place(self, rows: Any, seen: np.ndarray) -> None:
+        score = np.empty(rows.shape[0])
+        rest = np.setdiff1d(np.arange(len(score)), seen)
+        score[seen], score[rest] = self.oof_scores_, self._raw_scores(rows[rest])  # no model was fitted on the rest
+        self.oof_scores_ = score
 
     # -------------------------------------------------------- save and load
 

@@ -17,7 +17,7 @@ from scipy.special import logit
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing as take
 from sklearn.utils import check_array
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import has_fit_parameter, validate_data
 
 from ..datasets.draw import folds
 from ..estimator import PUEstimator
@@ -28,6 +28,8 @@ from ..params import Search, near, param
 from ..prior import Estimate, estimated, estimated_from_scores
 from ..prior.scores import FOLDS
 from ..progress import Bar
+from ..weights import counted
+from ._weighted import Weighted
 
 FEW = 20_000  # rows; with fewer, a second thread saves little time in boosting
 TINY = 1e-6  # probabilities are kept this far from 0 and 1 before their log-odds are taken
@@ -42,7 +44,7 @@ KEPT_FROM = 1.0  # seconds; a model that took longer to fit is stored for a resu
 
 
 @dataclass(eq=False, repr=False)
-class Wrapper(PUEstimator):
+class Wrapper(Weighted, PUEstimator):
     """A PU method around any classifier with `fit` and `predict_proba` (or `decision_function`).
 
     `fit` takes rows as the classifier inside takes them: arrays, pandas or polars frames, sparse matrices, texts;
@@ -52,6 +54,7 @@ class Wrapper(PUEstimator):
     """
 
     needs_prior: ClassVar[bool] = False
+    per_row: ClassVar[str | None] = None  # what has a decision for each row of a fit
     search_inside: ClassVar[dict[str, Search]] = {}  # where `distpu tune` looks for settings of the default classifier
     kept: ClassVar[tuple[str, ...]] = ()  # models and arrays besides estimators_ that `_learn` sets and a folder stores
 
@@ -71,6 +74,12 @@ class Wrapper(PUEstimator):
     def _train(self, rows: Any, s: np.ndarray, sets: dict[str, Any], folder: RunFolder | None, seed: int) -> None:
         if folder:  # a classifier that has no safe file is refused before it takes hours to fit
             models.content_of(self.estimator, type(self).__name__)
+        if self._weight is not None and not has_fit_parameter(self._fresh(np.random.RandomState(0)), "sample_weight"):
+            inside = type(self.estimator).__name__
+            raise ValueError(
+                f"estimator={inside} takes no sample_weight; leave the weights out, or take a classifier whose fit has "
+                "them, such as HistGradientBoostingClassifier()"
+            )
         self._folder, self._number = folder, 0
         with Bar(self.progress in ("auto", True)) as self._bar:
             self._learn(rows, s, np.random.RandomState(self.random_state if type(self.random_state) is int else seed))
@@ -144,7 +153,8 @@ class Wrapper(PUEstimator):
             return kept
         start = time.monotonic()
         with few_threads(len(rows)):
-            model.fit(self._without_blank_columns(take(X, rows)), s)
+            weights = {} if self._weight is None else {"sample_weight": self._weight[rows]}
+            model.fit(self._without_blank_columns(take(X, rows)), s, **weights)
         if self._folder and time.monotonic() - start > KEPT_FROM:
             self._folder.keep_part(self._number, model, type(self).__name__)
         self._bar.update(self.name, self._number, of)
@@ -196,11 +206,22 @@ class Wrapper(PUEstimator):
         return self._find_prior(X, s, None)  # not from the folder: a resumed run must draw the same random numbers
 
     def _estimated(self, rows: Any, s: np.ndarray) -> Estimate:
-        """The estimator takes the rows, or this method's own held-out scores if the rows are no numbers."""
-        if (x := numbers(rows)) is not None:
+        """The estimator takes the rows, or this method's own held-out scores if rows are no numbers or have weights."""
+        if self._weight is None and (x := numbers(rows)) is not None:
             return estimated(self.prior, x, s)
         score = self._held_out_scores(rows, s, self._random)
+        i = counted(score, s, self._weight)
+        score, s = score[i], s[i]
         return estimated_from_scores(self.prior, score[s == 1], score[s == 0])
+
+    def _place(self, rows: Any, seen: np.ndarray) -> None:
+        if self.per_row is None:
+            return
+        decision = np.empty(rows.shape[0] if hasattr(rows, "shape") else len(rows))
+        rest = np.setdiff1d(np.arange(len(decision)), seen)
+        decision[seen] = getattr(self, self.per_row)
+        decision[rest] = self._decide(self._raw_scores(take(rows, rest)))  # no model was fitted on the rest
+        setattr(self, self.per_row, decision)
 
     def _held_out_scores(self, X: Any, s: np.ndarray, random: np.random.RandomState) -> np.ndarray:
         """Return each row's score by models that were not fitted on it."""

@@ -39,6 +39,7 @@ from ..train.loop import Objective, Risk
 from ..train.run import Run
 from ..train.sampling import SAMPLINGS
 from ..train.scoring import logits
+from ..weights import refuse
 from ._network import NetworkMethod
 from ._parts import LOSSES, Memory
 from .nnpu import abspu_risk
@@ -101,8 +102,11 @@ class APU(NetworkMethod):
     sampling: str = tuned("stratified", "labelled rows in a batch: left to chance, or evenly spread",
                           one_of=tuple(SAMPLINGS))  # fmt: skip
 
-    def fit(self, X: Any, y: Any, *, target_unlabelled: Any = None, folder: str | Path | None = None) -> NetworkMethod:
+    def fit(
+        self, X: Any, y: Any, *, target_unlabelled: Any = None, folder: str | Path | None = None, **refused: Any
+    ) -> NetworkMethod:
         """Learn from PU labels. With `target_unlabelled`, rows of another population, learn to predict for those."""
+        refuse(self.name, refused)
         if target_unlabelled is None and self.target_prior is not None:
             raise ValueError(
                 f"target_prior={self.target_prior} needs target rows; give them to fit as target_unlabelled="

@@ -33,12 +33,15 @@ class AutoPU(PUEstimator):
     name = "auto"
     paper = "distpu's own choice among its methods"
 
-    def fit(self: Self, X: Any, y: Any, *, folder: str | Path | None = None) -> Self:
+    def fit(
+        self: Self, X: Any, y: Any, *, sample_weight: Any = None, folder: str | Path | None = None, **refused: Any
+    ) -> Self:
         """Learn from PU labels, as the method that suits X does. A folder holds that method's model."""
         self._check_parameters()
         self.method_ = suited(X)
         told = {field.name: getattr(self, field.name) for field in fields(self)}
-        self.chosen_ = method_class(self.method_)(**told).fit(X, y, folder=folder)
+        more = refused if sample_weight is None else {"sample_weight": sample_weight, **refused}  # DistPU takes none
+        self.chosen_ = method_class(self.method_)(**told).fit(X, y, folder=folder, **more)
         return self._take_fitted(self.chosen_)
 
     def judged(self, X: Any) -> tuple[np.ndarray, np.ndarray]:

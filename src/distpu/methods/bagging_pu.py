@@ -28,6 +28,7 @@ from sklearn.utils import _safe_indexing as take
 from ..params import param
 from ..prior.scores import FOLDS
 from ..threshold import cut_at
+from ..weights import counted
 from ._wrapper import Wrapper, log_odds, row_keys, scores
 
 FOLDS_TO_CALIBRATE = 3
@@ -43,6 +44,7 @@ class BaggingPU(Wrapper):
     needs_prior = True
     also_fitted = ("scale_",)
     kept = ("oob_decision_function_",)
+    per_row = "oob_decision_function_"
     scores_held_out = True
     search_inside = {"min_samples_leaf": (1, 50, "log"), "max_features": ["sqrt", 0.3, 0.6, 1.0]}
 
@@ -70,9 +72,11 @@ class BaggingPU(Wrapper):
                 times[out] += 1
         oob = np.divide(total, times, out=np.full(len(s), np.nan), where=times > 0)
         self.prior_ = self._prior_from(X, s, random)
-        known = oob[times > 0]
+        which = np.flatnonzero(times > 0)
+        known = oob[which]
         if not len(known):  # every unlabelled row is in every draw
-            known = np.mean([scores(model, take(X, U)) for model in self.estimators_], axis=0)
+            which, known = U, np.mean([scores(model, take(X, U)) for model in self.estimators_], axis=0)
+        known = known[counted(known, s[which], None if self._weight is None else self._weight[which])]
         z = log_odds(known, self.estimators_)
         self.scale_ = 1.0 if hasattr(self.estimators_[0], "predict_proba") else float(z.std()) or 1.0
         self.threshold_ = cut_at(z, self.prior_)

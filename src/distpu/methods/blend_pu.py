@@ -26,14 +26,15 @@ from typing import Any
 import numpy as np
 
 from ..params import param
-from ._members import Boosted, Forest, Kernel
+from ._members import Boosted, Forest, Kernel, of
 from ._table import TableMethod
+from ._weighted import Weighted
 
 RIDGE = 0.01  # C of the logistic regression that weighs the members
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class BlendPU(TableMethod):
+class BlendPU(Weighted, TableMethod):
     """Blends a forest, extra trees, bagged boosting and a kernel model by held-out PU rows. The default for tables."""
 
     name = "blend-pu"
@@ -60,7 +61,8 @@ class BlendPU(TableMethod):
             rest, out = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
             fitted = self._members()
             for m, (name, member) in enumerate(fitted.items()):
-                Z[out, m] = member.fit(x[rest], s[rest], random).scores(x[out])
+                member.fit(x[rest], s[rest], random, of(self._weight, rest))
+                Z[out, m] = member.scores(x[out])
                 self._bar.update(f"{self.name} {name}", k * M + m + 1, K * M)
             self.members_.append([*fitted.values()])
         self.states_ = [[member.state for member in fitted] for fitted in self.members_]
@@ -70,9 +72,10 @@ class BlendPU(TableMethod):
     def _weigh(self, Z: np.ndarray, s: np.ndarray) -> None:
         from sklearn.linear_model import LogisticRegression
 
-        self.center_, self.spread_ = Z.mean(0), np.maximum(Z.std(0), 1e-9)
+        self.center_ = np.average(Z, 0, self._weight)
+        self.spread_ = np.maximum(np.sqrt(np.average((Z - self.center_) ** 2, 0, self._weight)), 1e-9)
         standard = (Z - self.center_) / self.spread_
-        model = LogisticRegression(C=RIDGE, class_weight="balanced").fit(standard, s)
+        model = LogisticRegression(C=RIDGE, class_weight="balanced").fit(standard, s, self._weight)
         self.weights_ = np.append(model.coef_[0], model.intercept_)
 
     def _blended(self, Z: np.ndarray) -> np.ndarray:

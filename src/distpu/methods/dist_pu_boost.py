@@ -35,33 +35,41 @@ from scipy.special import expit, logit
 from ..files.run_folder import RunFolder
 from ..params import param
 from ..prior import is_number
-from ._members import Boosted, drawn
+from ._members import Boosted, drawn, of
 from ._table import TableMethod
+from ._weighted import Weighted
 
 TAU, FLOOR = 0.02, 0.01  # defaults of the fields below
 LEAST = 1000  # unlabelled rows that a tree sees, at least, if there are so many
 FIRST = 4  # models of PU bagging in a fold, for the prior
 
 
-def risk(z: np.ndarray, s: np.ndarray, prior: float, mu: float, tau: float = TAU) -> float:
+def shares(s: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:
+    """Return what a row counts in the mean of its kind, E_P or E_U."""
+    w = np.ones(len(s)) if weight is None else weight
+    return w / np.where(s == 1, w[s == 1].sum(), w[s == 0].sum())
+
+
+def risk(
+    z: np.ndarray, s: np.ndarray, prior: float, mu: float, tau: float = TAU, weight: np.ndarray | None = None
+) -> float:
     """R = 2 prior |E_P[p] - 1| + |E_U[p] - prior|_tau + mu E_U[H(p)]."""
-    p, U = expit(z), s == 0
-    d = abs(p[U].mean() - prior)
+    p, P, U, w = expit(z), s == 1, s == 0, shares(s, weight)
+    d = abs(w[U] @ p[U] - prior)
     rounded = d * d / (2 * tau) if d <= tau else d - tau / 2
     entropy = np.logaddexp(0, z[U]) - z[U] * p[U]
-    return float(2 * prior * (1 - p[s == 1].mean()) + rounded + mu * entropy.mean())
+    return float(2 * prior * (1 - w[P] @ p[P]) + rounded + mu * (w[U] @ entropy))
 
 
 def gradient(
-    z: np.ndarray, s: np.ndarray, prior: float, mu: float, tau: float = TAU, floor: float = FLOOR
+    z: np.ndarray, s: np.ndarray, prior: float, mu: float, tau: float = TAU, floor: float = FLOOR, weight: Any = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the gradient and the curvature of R by each row's z. R is not convex; the curvature is a stand-in."""
-    p, P, U = expit(z), s == 1, s == 0
+    p, P, U, w = expit(z), s == 1, s == 0, shares(s, weight)
     q = p * (1 - p)
-    weight = np.where(P, 2 * prior / P.sum(), 1 / U.sum())
-    pull = np.clip((p[U].mean() - prior) / tau, -1, 1)
-    slope = np.where(P, -1.0, pull - mu * z)
-    return weight * slope * q, weight * np.maximum(q, floor)
+    pull = np.clip((w[U] @ p[U] - prior) / tau, -1, 1)
+    slope, w = np.where(P, -1.0, pull - mu * z), w * np.where(P, 2 * prior, 1)
+    return w * slope * q, w * np.maximum(q, floor)
 
 
 def tree_weights(s: np.ndarray, rows: float, ratio: float, random: np.random.RandomState) -> np.ndarray:
@@ -75,7 +83,7 @@ def tree_weights(s: np.ndarray, rows: float, ratio: float, random: np.random.Ran
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class DistPUBoost(TableMethod):
+class DistPUBoost(Weighted, TableMethod):
     """Dist-PU on tables: boosted trees (LightGBM) that align the predicted label distribution with the prior."""
 
     name = "dist-pu-boost"
@@ -106,7 +114,7 @@ class DistPUBoost(TableMethod):
             rest, out = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
             for b in range(self.bags):
                 seen = np.sort(rest[drawn(s[rest], self.most_rows, np.inf, random)])
-                booster = self._boosted(x[seen], s[seen], prior, random.randint(2**31 - 1))
+                booster = self._boosted(x[seen], s[seen], prior, random.randint(2**31 - 1), of(self._weight, seen))
                 z[out] += self._log_odds(booster, x[out]) / self.bags
                 self.boosters_.append(booster)
                 self._bar.update(self.name, k * self.bags + b + 1, K * self.bags)
@@ -119,19 +127,19 @@ class DistPUBoost(TableMethod):
         if not is_number(self.prior):
             for k in range(fold.max() + 1):
                 rest, out = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
-                z[out] = Boosted(FIRST).fit(x[rest], s[rest], random).scores(x[out])
+                z[out] = Boosted(FIRST).fit(x[rest], s[rest], random, of(self._weight, rest)).scores(x[out])
         return z
 
-    def _boosted(self, x: Any, s: np.ndarray, prior: float, seed: int) -> Any:
+    def _boosted(self, x: Any, s: np.ndarray, prior: float, seed: int, weight: np.ndarray | None = None) -> Any:
         """Return a booster of R on these rows."""
         import lightgbm
 
         random = np.random.RandomState(seed)
 
         def objective(z: np.ndarray, _: Any) -> tuple[np.ndarray, np.ndarray]:
-            g, h = gradient(z, s, prior, self.entropy, self.tau, self.floor)
-            weight = len(s) * tree_weights(s, self.rows, self.ratio, random)  # LightGBM's penalties are for sums
-            return weight * g, weight * h
+            g, h = gradient(z, s, prior, self.entropy, self.tau, self.floor, weight)
+            drawn = len(s) * tree_weights(s, self.rows, self.ratio, random)  # LightGBM's penalties are for sums
+            return drawn * g, drawn * h
 
         start = np.full(len(s), logit(prior))
         settings = self._settings(seed) | {"objective": objective}

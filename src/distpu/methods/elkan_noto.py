@@ -38,6 +38,7 @@ from ..prior import inside_unit
 from ..prior.bbe import bbe
 from ..prior.elkan_noto import elkan_noto
 from ..threshold import with_share
+from ..weights import counted, total
 from ._wrapper import BOOSTING, TINY, Wrapper, log_odds
 
 
@@ -50,6 +51,7 @@ class ElkanNoto(Wrapper):
 
     also_fitted = ("c_", "center_", "spread_")
     kept = ("calibration_", "oof_decision_function_")
+    per_row = "oof_decision_function_"
     scores_held_out = True
     search_inside = BOOSTING
 
@@ -69,12 +71,14 @@ class ElkanNoto(Wrapper):
     def _learn(self, X: Any, s: np.ndarray, random: np.random.RandomState) -> None:
         told = self._prior_from(X, s, random)
         self.estimators_, score = self._cross_fitted(X, s, self.folds, random)
-        self.calibration_ = IsotonicRegression(out_of_bounds="clip").fit(score, s) if self.calibrate else None
-        self.center_, self.spread_ = float(score.mean()), float(score.std()) or 1.0
-        n_p, n_u = int((s == 1).sum()), int((s == 0).sum())
-        g = expit(self._z(score))
-        own = elkan_noto(g[s == 1], g[s == 0], calibrate=False)  # too large where classes overlap; BBE may be lower
-        least = min(own, bbe(score[s == 1], score[s == 0]))
+        i = counted(score, s, self._weight)
+        z, t = score[i], s[i]
+        self.calibration_ = IsotonicRegression(out_of_bounds="clip").fit(z, t) if self.calibrate else None
+        self.center_, self.spread_ = float(z.mean()), float(z.std()) or 1.0
+        n_p, n_u = total(self._weight, s == 1), total(self._weight, s == 0)
+        g = expit(self._z(z))
+        own = elkan_noto(g[t == 1], g[t == 0], calibrate=False)  # too large where classes overlap; BBE may be lower
+        least = min(own, bbe(z[t == 1], z[t == 0]))
         self.prior_ = inside_unit(least, s) if np.isnan(told) else told
         self.c_ = n_p / (n_p + self.prior_ * n_u)
         share = self.c_ / 2 if self.scenario == "single-set" else self.c_ / (2 - self.c_)  # g where P(y=1 | x) = 1/2

@@ -38,6 +38,7 @@ from ..train.data import Batch, PUData, mean_where
 from ..train.loop import Objective
 from ..train.run import Run
 from ..train.scoring import logits
+from ..weights import refuse
 from ._network import NetworkMethod
 from ._parts import Memory, logistic_loss, nonnegative, pu_risks
 
@@ -96,8 +97,11 @@ class PUbN(NetworkMethod):
                               above=0, below=1)  # fmt: skip
     least_sigma: float = param(1e-3, "least value of sigma where it is a divisor", least=0, most=1)
 
-    def fit(self, X: Any, y: Any, *, biased_negatives: Any = None, folder: str | Path | None = None) -> NetworkMethod:
+    def fit(
+        self, X: Any, y: Any, *, biased_negatives: Any = None, folder: str | Path | None = None, **refused: Any
+    ) -> NetworkMethod:
         """Learn from PU labels and, if given, from rows known to be negative, which may be a biased sample."""
+        refuse(self.name, refused)
         if biased_negatives is not None and self.rho is None:
             raise ValueError("biased_negatives need rho, the share of such rows among all, but rho=None; give rho")
         if biased_negatives is None and self.rho is not None:

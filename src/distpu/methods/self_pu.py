@@ -50,6 +50,7 @@ from ..train.loop import Objective, Recipe
 from ..train.run import Run
 from ..train.sampling import SAMPLINGS
 from ..train.scoring import logits
+from ..weights import refuse
 from ._network import NetworkMethod
 from ._parts import Teacher, binary_entropy, nonnegative, pu_risks, sigmoid_loss
 
@@ -112,9 +113,17 @@ class SelfPU(NetworkMethod):
     least_weight: float = param(1e-10, "with clean rows: added to w0, so that w0 + w1 > 0", above=0)
 
     def fit(
-        self, X: Any, y: Any, *, clean_rows: Any = None, clean_labels: Any = None, folder: str | Path | None = None
+        self,
+        X: Any,
+        y: Any,
+        *,
+        clean_rows: Any = None,
+        clean_labels: Any = None,
+        folder: str | Path | None = None,
+        **refused: Any,
     ) -> NetworkMethod:
         """Learn from PU labels. Rows with true labels of both classes, if given, calibrate the training."""
+        refuse(self.name, refused)
         if (clean_rows is None) != (clean_labels is None):
             raise ValueError("clean_rows and clean_labels go together; give both or none")
         if clean_rows is None:

@@ -49,6 +49,7 @@ from ..params import param
 from ..prior import inside_unit
 from ..prior.bbe import bbe
 from ..threshold import cut_at
+from ..weights import counted
 from ._reliable import columns, distances, one_dnf, spy_bound
 from ._wrapper import BOOSTING, Wrapper, log_odds, scores
 
@@ -105,9 +106,11 @@ class TwoStep(Wrapper):
         if np.isnan(most) or self._calibrates():
             held = self._step_2_held_out(X, s, P, N, random)
         if np.isnan(most) and held is not None:  # there were no spies
-            known = ~np.isnan(held)
-            most = inside_unit(bbe(held[(s == 1) & known], held[(s == 0) & known]), s)
+            rows = np.flatnonzero(~np.isnan(held))
+            rows = rows[counted(held[rows], s[rows], None if self._weight is None else self._weight[rows])]
+            most = inside_unit(bbe(held[rows][s[rows] == 1], held[rows][s[rows] == 0]), s)
         z = log_odds(scores(model, take(X, U)), [model])
+        z = z[counted(z, s[U], None if self._weight is None else self._weight[U])]
         own = float(np.mean(z >= 0))  # step 2 calls too many where classes overlap, too few where few rows are labelled
         share = float(np.clip(own, most / 3, most)) if np.isnan(told) else told
         self.threshold_ = 0.0 if share == own and np.isnan(told) else cut_at(z, share)
@@ -171,15 +174,22 @@ class TwoStep(Wrapper):
             of_spies[spies] = scores(model, take(X, spies))
             of_u.append(scores(model, take(X, U)))
         score = np.median(of_u, axis=0)  # a mean would spread less than the single scores of the spies
-        below = U[score < spy_bound(of_spies[P], self.noise)]
+        value = np.where(s == 1, of_spies, 0.0)
+        value[U] = score
+        rows = counted(value, s, self._weight)
+        labelled, others = (value[rows][s[rows] == kind] for kind in (1, 0))
+        below = U[score < spy_bound(labelled, self.noise)]
         least = max(1, round(self.least_negatives * len(U)))
         shuffled = random.permutation(len(U))  # puts equal scores in random order
         lowest = U[shuffled[np.argsort(score[shuffled], kind="stable")]][:least]
-        return below if len(below) >= least else lowest, inside_unit(bbe(of_spies[P], score), s)
+        return below if len(below) >= least else lowest, inside_unit(bbe(labelled, others), s)
 
     def _fit_against(self, X: Any, P: np.ndarray, N: np.ndarray, random: np.random.RandomState) -> Any:
         """Step 2: a classifier of P against N."""
         return self._fit_one(X, np.append(P, N), np.repeat([1, 0], [len(P), len(N)]), random, self._number + 1)
+
+    def _place(self, rows: Any, seen: np.ndarray) -> None:
+        self.reliable_negatives_ = seen[self.reliable_negatives_]
 
     def _decide(self, score: np.ndarray) -> np.ndarray:
         return log_odds(score, self.estimators_) - self.threshold_

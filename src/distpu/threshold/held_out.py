@@ -70,7 +70,7 @@ class Table:
 class HeldOut:
     labelled: Table
     unlabelled: Table
-    total: int  # all unlabelled rows; those held out may be a part of them
+    total: int  # all unlabelled rows, by their weights; those held out may be a part of them
 
     @classmethod
     def of(cls, z_p: np.ndarray, z_u: np.ndarray, total: int | None = None) -> HeldOut:
@@ -99,8 +99,8 @@ class HeldOut:
                 if not holds:
                     raise ValueError(f"{name}: {rule}")
             tables[name] = Table(z, above)
-        if type(value["total"]) is not int or value["total"] < tables["unlabelled"].rows:
-            raise ValueError("total must be a whole number, at least that of the unlabelled rows held out")
+        if type(value["total"]) is not int or value["total"] < 1:
+            raise ValueError("total must be a whole number, at least 1")
         return cls(**tables, total=value["total"])
 
 
