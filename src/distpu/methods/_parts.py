@@ -105,6 +105,30 @@ class Memory(nn.Module):
         self.values[index] = values.detach()
 
 
+class MovingMean(nn.Module):
+    """M <- a M + (1-a) E over the batches of training. M = E in the first batch, and when the module does not train."""
+
+    value: Tensor
+    started: Tensor
+
+    def __init__(self, keep: float):
+        super().__init__()
+        self.keep = keep
+        self.register_buffer("value", torch.zeros(()))
+        self.register_buffer("started", torch.tensor(False))
+
+    def forward(self, values: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """Return M, and the share of M that is new and has a gradient."""
+        mean, some, started = mean_where(values, mask), mask.any(), self.started & self.training
+        new = torch.where(started, 1 - self.keep, torch.ones_like(mean))
+        moved = (1 - new) * self.value + new * mean
+        if self.training:
+            moved = torch.where(some, moved, self.value.clone())
+            self.value.copy_(moved.detach())
+            self.started.logical_or_(some)
+        return moved, new
+
+
 class Teacher(nn.Module):
     """The moving average of a network's weights: W <- a W + (1-a) W_student, a = min(1 - 1/(t+1), decay), t = 0, 1, ...
 
