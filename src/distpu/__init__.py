@@ -42,6 +42,7 @@ _HOME = {
     "BlendPU": "methods.blend_pu",
     "AutoPU": "methods.auto",
     "DistPUBoost": "methods.dist_pu_boost",
+    "DistPUPlus": "methods.dist_pu_plus",
     "PUEstimator": "estimator",
     "load": "saved",
     "Answer": "answer",
@@ -83,6 +84,7 @@ __all__ = [
     "Diagnosis",
     "DistPU",
     "DistPUBoost",
+    "DistPUPlus",
     "ElkanNoto",
     "Finding",
     "ImbPU",
@@ -122,6 +124,7 @@ if TYPE_CHECKING:
     from .methods.cvir import CVIR
     from .methods.dist_pu import DistPU
     from .methods.dist_pu_boost import DistPUBoost
+    from .methods.dist_pu_plus import DistPUPlus
     from .methods.elkan_noto import ElkanNoto
     from .methods.imb_pu import ImbPU
     from .methods.kernel_upu import KernelUPU
