@@ -47,6 +47,8 @@ _HOME = {
     "load": "saved",
     "Answer": "answer",
     "fit_file": "answer",
+    "Predictions": "predictions",
+    "predict_file": "predictions",
     "Diagnosis": "diagnosis",
     "Finding": "diagnosis",
     "diagnose": "diagnosis",
@@ -92,6 +94,7 @@ __all__ = [
     "PUEstimator",
     "PUStratifiedKFold",
     "PUbN",
+    "Predictions",
     "PriorEstimator",
     "RankPruning",
     "SelfPU",
@@ -105,6 +108,7 @@ __all__ = [
     "fit_file",
     "load",
     "make_pu_scorer",
+    "predict_file",
     "prior_with_interval",
     "tune_settings",
     "unlabelled_prior",
@@ -145,6 +149,7 @@ if TYPE_CHECKING:
     from .methods.two_step import TwoStep
     from .methods.upu import UPU
     from .methods.vpu import VPU
+    from .predictions import Predictions, predict_file
     from .prior import PriorEstimator, estimate_prior, prior_with_interval
     from .saved import load
     from .tune import Tuned, tune_settings

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from .. import datasets
-from ..files.scores import cell
 from ..params import near
 from .pictures import in_folder
 
@@ -79,9 +78,3 @@ def positive_value(y: np.ndarray, label: str, told: Any) -> Any:
         options = f"--positive {values[0]} or, in Python, positive={values[0]!r}"
         raise ValueError(f"column {label!r} holds {shown}; say which one marks the known positives, such as {options}")
     return None
-
-
-def scores_csv(rows: Any, p: np.ndarray, positive: np.ndarray) -> str:
-    """Return the text of a .csv file with the columns row, probability and positive. A row may have a name."""
-    lines = [f"{cell(row)},{score:.6g},{int(mark)}" for row, score, mark in zip(rows, p, positive, strict=True)]
-    return "\n".join(["row,probability,positive", *lines, ""])
