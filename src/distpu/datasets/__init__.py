@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from . import alzheimer
+from .arrays import read_label_array
 from .fetch import located
 from .images import Images, is_image_folder
 from .images import read_folder as read_images
@@ -21,7 +22,7 @@ from .readers import breast_cancer, cifar10, digits, fashion_mnist
 from .table import read
 
 __all__ = ["COUNTS", "MD5", "NAMES", "SOURCES", "Dataset", "Images", "Info", "catalog", "count_rows", "info",
-           "is_image_folder", "load", "pieces", "read", "read_images"]  # fmt: skip
+           "is_image_folder", "load", "pieces", "read", "read_images", "read_label_array"]  # fmt: skip
 
 
 def load(name: str, root: str | Path | None = None, download: bool = True) -> Dataset:
