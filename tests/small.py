@@ -33,9 +33,6 @@ OWN |= {name: {"posterior_epochs": 16, "epochs": 16} for name in ("pubn", "apu")
 OWN |= {"vpu": {"weight": 2.0, "epochs": 16}}  # an epoch is over the unlabelled rows alone
 
 
-OWN |= {"dist-pu-plus": {"labelled": 8}}  # else a batch of 32 has one unlabelled row
-
-
 NETWORKS = [name for name, cls in METHODS.items() if issubclass(cls, NetworkMethod)]
 WRAPPERS = [name for name in METHODS if name not in NETWORKS]
 FEW = {"elkan-noto": {"folds": 3}, "bagging-pu": {"n_estimators": 20}, "two-step": {"spies": 0.34}}

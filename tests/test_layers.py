@@ -11,7 +11,6 @@ SRC = Path(__file__).parents[1] / "src/distpu"
 LAYERS = [
     {"cli"},
     {"study"},
-    {"predictions", "show"},
     {"answer"},
     {"report", "tune", "saved", "diagnosis"},
     {"judge"},

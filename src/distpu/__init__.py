@@ -42,13 +42,10 @@ _HOME = {
     "BlendPU": "methods.blend_pu",
     "AutoPU": "methods.auto",
     "DistPUBoost": "methods.dist_pu_boost",
-    "DistPUPlus": "methods.dist_pu_plus",
     "PUEstimator": "estimator",
     "load": "saved",
     "Answer": "answer",
     "fit_file": "answer",
-    "Predictions": "predictions",
-    "predict_file": "predictions",
     "Diagnosis": "diagnosis",
     "Finding": "diagnosis",
     "diagnose": "diagnosis",
@@ -86,7 +83,6 @@ __all__ = [
     "Diagnosis",
     "DistPU",
     "DistPUBoost",
-    "DistPUPlus",
     "ElkanNoto",
     "Finding",
     "ImbPU",
@@ -94,7 +90,6 @@ __all__ = [
     "PUEstimator",
     "PUStratifiedKFold",
     "PUbN",
-    "Predictions",
     "PriorEstimator",
     "RankPruning",
     "SelfPU",
@@ -108,7 +103,6 @@ __all__ = [
     "fit_file",
     "load",
     "make_pu_scorer",
-    "predict_file",
     "prior_with_interval",
     "tune_settings",
     "unlabelled_prior",
@@ -128,7 +122,6 @@ if TYPE_CHECKING:
     from .methods.cvir import CVIR
     from .methods.dist_pu import DistPU
     from .methods.dist_pu_boost import DistPUBoost
-    from .methods.dist_pu_plus import DistPUPlus
     from .methods.elkan_noto import ElkanNoto
     from .methods.imb_pu import ImbPU
     from .methods.kernel_upu import KernelUPU
@@ -149,7 +142,6 @@ if TYPE_CHECKING:
     from .methods.two_step import TwoStep
     from .methods.upu import UPU
     from .methods.vpu import VPU
-    from .predictions import Predictions, predict_file
     from .prior import PriorEstimator, estimate_prior, prior_with_interval
     from .saved import load
     from .tune import Tuned, tune_settings

@@ -61,5 +61,5 @@ def test_the_ranked_rows_have_out_of_fold_scores(quick, toy, tmp_path):
     decision, _ = answer.model._judged(answer.model.oof_scores_)
     rows = answer.ranked["id"].to_numpy()
     np.testing.assert_array_equal(answer.ranked["decision"].to_numpy(), decision[rows] >= 0)
-    assert answer.predicted == pytest.approx(answer.prior * (s == 0).sum(), abs=2)
+    assert answer.predicted == pytest.approx(answer.model.prior_estimate_.to_call * (s == 0).sum(), abs=2)
     assert answer.model.prior_interval_[0] <= answer.prior <= answer.model.prior_interval_[1]

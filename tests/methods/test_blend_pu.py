@@ -23,14 +23,20 @@ def fitted():
     return BlendPU(**QUICK).fit(X, s), X, s, y
 
 
-def test_scores_rank_and_the_cut_meets_the_prior(fitted):
+def test_scores_rank_and_the_cut_calls_the_share_of_the_estimate(fitted):
     model, X, s, y = fitted
     hidden = s == 0
     assert roc_auc_score(y[hidden], model.oof_scores_[hidden]) > 0.95
     called = (model.oof_scores_[hidden] >= model.threshold_).mean()
-    assert called == pytest.approx(model.prior_, abs=0.01)
+    assert called == pytest.approx(model.prior_estimate_.to_call, abs=0.01)
     assert model.prior_ == pytest.approx(y[hidden].mean(), abs=0.12)
     assert model.prior_interval_[0] < model.prior_ < model.prior_interval_[1]
+
+
+def test_a_given_prior_is_the_share_that_is_called(fitted):
+    _, X, s, _ = fitted
+    model = BlendPU(**QUICK, prior=0.4).fit(X, s)
+    assert (model.oof_scores_[s == 0] >= model.threshold_).mean() == pytest.approx(0.4, abs=0.01)
 
 
 def test_out_of_fold_scores_are_those_of_the_models_that_did_not_see_the_row(fitted):

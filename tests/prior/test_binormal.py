@@ -1,14 +1,19 @@
 import numpy as np
 import pytest
 
-from distpu.prior import PriorEstimator
-from distpu.prior.binormal import SHARES, binormal, credible, posterior
+from distpu.prior import Estimate, PriorEstimator
+from distpu.prior.binormal import SHARES, binormal, credible, posterior, share_to_call
 
 
 def drawn(share, distance=1.5, n_p=300, n_u=3000, seed=0):
     random = np.random.default_rng(seed)
     y = random.random(n_u) < share
     return random.normal(distance, 1, n_p), random.normal(size=n_u) + distance * y, y.mean()
+
+
+def drawn_labels(share, n_u=3000, seed=0):
+    """The true labels of `drawn`."""
+    return np.random.default_rng(seed).random(n_u) < share
 
 
 @pytest.mark.parametrize(("share", "distance"), [(0.05, 1.5), (0.3, 1.5), (0.7, 3.0)])
@@ -37,3 +42,34 @@ def test_its_interval_is_its_own_and_says_what_it_assumes():
     assert found.interval == pytest.approx(credible(z_p, z_u, 0.9), abs=1e-6)
     assert found.two_sided and "two sides because binormal assumes a shape" in found.reading
     assert PriorEstimator("binormal", bootstrap=0).fit_scores(z_p, z_u).interval_ == (found.prior,) * 2
+
+
+@pytest.mark.parametrize(("share", "distance"), [(0.1, 1.5), (0.3, 2.5)])
+def test_the_share_to_call_gives_nearly_the_best_accuracy_and_f1(share, distance):
+    z_p, z_u, truth = drawn(share, distance)
+    y = drawn_labels(share)
+
+    def gain(called):
+        found = (y & called).sum()
+        return (called == y).mean() + 2 * found / (called.sum() + y.sum())
+
+    best = max(gain(z_u >= np.quantile(z_u, 1 - q)) for q in np.linspace(0.01, 0.9, 90))
+    called = share_to_call(z_p, z_u)
+    assert gain(z_u >= np.quantile(z_u, 1 - called)) > best - 0.05
+    assert share_to_call(z_p, z_u, of_f1=0) < called < share_to_call(z_p, z_u, of_f1=10)  # F1 wants more rows
+
+
+def test_an_estimate_says_how_many_to_call_and_an_old_one_does_not():
+    z_p, z_u, _ = drawn(0.3)
+    found = PriorEstimator("binormal").fit_scores(z_p, z_u).estimate_
+    assert found.to_call == share_to_call(z_p, z_u) != found.prior
+    assert PriorEstimator("bbe").fit_scores(z_p, z_u).estimate_.to_call is None
+    stored = found.to_json()
+    assert Estimate.from_json(stored) == found
+    del stored["to_call"]
+    assert Estimate.from_json(stored).to_call is None
+
+
+def test_few_labelled_rows_of_many_leave_the_share_open():
+    z_p, z_u, truth = drawn(0.3, distance=2.5, n_p=50, n_u=100_000)
+    assert binormal(z_p, z_u) == pytest.approx(truth, abs=0.1)

@@ -72,7 +72,6 @@ METHODS = Methods(
         "lbe": "lbe.LBE",
         "pulda": "pulda.PULDA",
         "self-pu": "self_pu.SelfPU",
-        "dist-pu-plus": "dist_pu_plus.DistPUPlus",
         "elkan-noto": "elkan_noto.ElkanNoto",
         "bagging-pu": "bagging_pu.BaggingPU",
         "two-step": "two_step.TwoStep",

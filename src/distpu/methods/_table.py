@@ -73,8 +73,9 @@ class TableMethod(PUEstimator):
         """Set what follows from the out-of-fold scores: the prior, unless the method found it before, and the cut."""
         self.oof_scores_ = self._held_out = z
         self.prior_ = self._find_prior(z, s, None) if prior is None else prior
-        i = counted(z, s, self._weight)
-        self.threshold_ = cut_at(z[i][s[i] == 0], self.prior_)
+        i, found = counted(z, s, self._weight), self.prior_estimate_
+        share = self.prior_ if found is None or found.to_call is None else found.to_call
+        self.threshold_ = cut_at(z[i][s[i] == 0], share)
 
     def _estimated(self, z: Any, s: np.ndarray) -> Estimate:
         """Estimate the prior from the method's own out-of-fold scores, which rank better than a forest's."""

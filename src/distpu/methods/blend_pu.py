@@ -8,7 +8,8 @@
     Z[i, m] = log-odds of row i by member m of row i's fold, which was not fitted on row i
 
     weights:  ridge logistic regression of P against U on the standardised columns of Z
-    z = Z w;  prior pi = posterior mean of the binormal model of z (prior/binormal.py);  cut: share pi of z_U lies above
+    z = Z w;  prior pi = posterior mean of the binormal model of z (prior/binormal.py)
+    cut:  the share of z_U above it has the largest expected accuracy + F1 by that model; a given pi is that share
     a new row's score is the mean over the K folds
 
 Assumes: labelled positives are a random draw from all positives. No negatives and no prior are needed. No scorer is

@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 from ..inputs import numbers, read_labels
 from ..params import check_parameters, param
 from .interval import MOST_HALVES, bootstrapped, halved, percentile
-from .known import INTERVALS, MOST, ON_ROWS, ON_SCORES, PRIORS, SHAPES, named
+from .known import CALLS, INTERVALS, MOST, ON_ROWS, ON_SCORES, PRIORS, SHAPES, named
 from .scores import filled_rows, out_of_fold_scores
 from .separable import APART, least_share, separability
 
@@ -41,6 +41,7 @@ class Estimate:
     level: float | None = None  # of the interval
     separability: float | None = None  # of the scores, from 0.5 to 1 (separable.py); None where no scores were made
     two_sided: bool | None = None  # False: the interval's upper end is a bound, and the truth may be below its low end
+    to_call: float | None = None  # share of the unlabelled rows to call positive; None: as many as the prior says
 
     @property
     def reading(self) -> str:
@@ -148,7 +149,8 @@ class PriorEstimator(BaseEstimator):
         _warn_of_few(share, interval, n_p)
         note = _note(name, len(p) + len(u), n_p + n_u, self.bootstrap)
         frequency = n_p / (n_p + share * n_u)
-        self.estimate_ = Estimate(share, interval, frequency, name, note, self.level, apart, two_sided)
+        to_call = inside(CALLS[name](p, u), n_u) if name in CALLS else None
+        self.estimate_ = Estimate(share, interval, frequency, name, note, self.level, apart, two_sided, to_call)
         self.prior_, self.interval_, self.two_sided_ = share, interval, two_sided
         self.label_frequency_, self.name_, self.note_ = frequency, name, note
         return self

@@ -9,7 +9,7 @@ import numpy as np
 from ..params import near
 from . import km, pe, pen_l1, tice
 from .bbe import bbe
-from .binormal import binormal, credible
+from .binormal import binormal, credible, share_to_call
 from .dedpul import dedpul
 from .elkan_noto import elkan_noto
 from .scott import scott
@@ -34,6 +34,8 @@ PRIORS = {**ON_SCORES, **ON_ROWS}
 AUTO = "binormal"
 # Estimators that have an interval of their own: (scores of labelled rows, of unlabelled rows, level) -> (low, high).
 INTERVALS: dict[str, Callable[[np.ndarray, np.ndarray, float], tuple[float, float]]] = {"binormal": credible}
+# Estimators that know which share of the unlabelled rows to call positive; the others call as many as the prior says.
+CALLS: dict[str, PriorFunction] = {"binormal": share_to_call}
 # Estimators that assume a shape, and which. Their interval has two sides as far as the assumption holds.
 SHAPES = {"binormal": "some increasing function of the score is normal in both classes"}
 MOST: dict[str, int] = {"tice": tice.MOST, "pe": 2 * pe.MOST, "pen-l1": 2 * pen_l1.MOST, "km1": km.MOST, "km2": km.MOST}
