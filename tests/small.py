@@ -31,6 +31,8 @@ OWN |= {name: {"posterior_epochs": 16, "epochs": 16} for name in ("pubn", "apu")
 
 # eight short epochs are too few for the weight that some hundred labelled rows want
 OWN |= {"vpu": {"weight": 2.0, "epochs": 16}}  # an epoch is over the unlabelled rows alone
+OWN |= {"genpu": {"game_epochs": 12, "game_lr": 3e-3, "epochs": 4, "width": 32, "noise": 8}}
+OWN |= {"pulns": {"episodes": 1, "epochs": 4, "batch_size": 64}}
 
 
 NETWORKS = [name for name, cls in METHODS.items() if issubclass(cls, NetworkMethod)]

@@ -30,6 +30,9 @@ _HOME = {
     "PUbN": "methods.pubn",
     "RankPruning": "methods.rank_pruning",
     "SelfPU": "methods.self_pu",
+    "PAN": "methods.pan",
+    "GenPU": "methods.genpu",
+    "PULNS": "methods.pulns",
     "TEDn": "methods.tedn",
     "BaggingPU": "methods.bagging_pu",
     "ElkanNoto": "methods.elkan_noto",
@@ -61,6 +64,9 @@ _HOME = {
     "tune_settings": "tune",
 }
 __all__ = [
+    "PULNS",
+    "GenPU",
+    "PAN",
     "KernelUPU",
     "KLDCE",
     "MaxMarginPU",
@@ -123,6 +129,7 @@ if TYPE_CHECKING:
     from .methods.dist_pu import DistPU
     from .methods.dist_pu_boost import DistPUBoost
     from .methods.elkan_noto import ElkanNoto
+    from .methods.genpu import GenPU
     from .methods.imb_pu import ImbPU
     from .methods.kernel_upu import KernelUPU
     from .methods.kldce import KLDCE
@@ -131,9 +138,11 @@ if TYPE_CHECKING:
     from .methods.max_margin import MaxMarginPU
     from .methods.naive import Naive
     from .methods.nnpu import NNPU
+    from .methods.pan import PAN
     from .methods.pn import PN
     from .methods.pubn import PUbN
     from .methods.pulda import PULDA
+    from .methods.pulns import PULNS
     from .methods.pusb import PUSB
     from .methods.rank_pruning import RankPruning
     from .methods.s_em import SEM
