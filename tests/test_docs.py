@@ -133,14 +133,14 @@ def test_a_methods_page_has_the_equations_of_its_header(page):
 
 
 def test_dist_pus_presets_are_those_of_the_class():
-    rows = table("docs/methods/dist-pu.md", "setting", "symbol", "`paper`", "`small`", "`fashion-mnist`")
+    rows = table("docs/methods/dist-pu.md", "setting", "symbol", "`paper`", "`small`", "`fashion-mnist`", "`cpu`")
     papers = {field.name: paper_value(field) for field in fields(package.DistPU)}
     presets = package.DistPU.presets
     assert {name.strip("`") for name in rows} == {setting for preset in presets.values() for setting in preset}
-    for name, (_, paper, small, fashion) in rows.items():
+    for name, (_, paper, *others) in rows.items():
         setting = name.strip("`")
         assert paper == str(papers[setting]), name
-        assert [small, fashion] == [str(presets[p].get(setting, "")) for p in ("small", "fashion-mnist")], name
+        assert others == [str(presets[p].get(setting, "")) for p in ("small", "fashion-mnist", "cpu")], name
 
 
 # ----------------------------------------------------------------------- links

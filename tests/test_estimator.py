@@ -30,12 +30,19 @@ def test_a_preset_follows_from_the_data_and_is_kept(toy):
 
 @pytest.mark.parametrize(
     ("shape", "rows", "preset"),
-    [((30,), SMALL - 1, "small"), ((30,), SMALL, "paper"), ((1, 28, 28), 900, "small"), ((1, 224, 224), 900, "paper")],
-)
-def test_small_tables_are_small_and_large_images_are_not(shape, rows, preset):
-    method = DistPU()
+    [((30,), SMALL - 1, "small"), ((30,), SMALL, "paper"), ((1, 28, 28), 900, "small"), ((1, 224, 224), 900, "cpu"),
+     ((3, 32, 32), SMALL, "cpu")],
+)  # fmt: skip
+def test_small_tables_are_small_and_images_know_the_cpu(shape, rows, preset):
+    method = DistPU(device="cpu")
     method.shape_ = shape
     assert method.preset_for(rows) == preset
+
+
+def test_a_preset_leaves_a_network_that_was_told():
+    assert resolved(DistPU, "cpu", DistPU().get_params())["network"] == "resnet-8"
+    assert "network" not in resolved(DistPU, "cpu", DistPU(network="cnn-13", views="none").get_params())
+    assert "network" not in resolved(DistPU, "small", {})
 
 
 def test_a_told_setting_stays_even_where_it_equals_the_papers(toy):
@@ -48,7 +55,7 @@ def test_a_told_setting_stays_even_where_it_equals_the_papers(toy):
 def test_presets_hold_settings_that_exist_and_are_allowed(name):
     cls = METHODS[name]
     for preset, settings in cls.presets.items():
-        assert settings.keys() <= resolved(cls, "paper", {}).keys(), f"{preset} sets what is not `tuned`"
+        assert settings.keys() - {"network", "views"} <= resolved(cls, "paper", {}).keys(), f"{preset}: not `tuned`"
         make(name, settings)
     assert None not in resolved(cls, "paper", {}).values()
 

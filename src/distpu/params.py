@@ -46,9 +46,13 @@ def paper_value(f: Field) -> Any:
 
 
 def resolved(cls: Any, preset: str, told: dict[str, Any]) -> dict[str, Any]:
-    """Return all settings that presets may set: as told, else the preset's value, else the paper's."""
+    """Return all settings that presets may set: as told, else the preset's value, else the paper's.
+
+    A preset may also set a field with a default of its own, such as the network, where the user left the default.
+    """
     known = {f.name: f.metadata["paper"] for f in fields(cls) if "paper" in f.metadata}
-    chosen = known | cls.presets.get(preset, {})
+    left = {f.name for f in fields(cls) if f.name in known or str(told.get(f.name, f.default)) == str(f.default)}
+    chosen = known | {name: value for name, value in cls.presets.get(preset, {}).items() if name in left}
     return chosen | {name: value for name, value in told.items() if name in known and value is not None}
 
 

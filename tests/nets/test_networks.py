@@ -65,7 +65,15 @@ def test_resnet_names_and_shapes_are_torchvisions():
 
 @pytest.mark.parametrize(
     ("name", "shape"),
-    [("mlp", (7,)), ("mlp", (1, 8, 8)), ("cnn-13", (3, 32, 32)), ("cnn-13", (1, 10, 13)), ("resnet-50", (1, 40, 40))],
+    [
+        ("mlp", (7,)),
+        ("mlp", (1, 8, 8)),
+        ("cnn-13", (3, 32, 32)),
+        ("cnn-13", (1, 10, 13)),
+        ("resnet-8", (1, 9, 9)),
+        ("resnet-8", (3, 64, 40)),
+        ("resnet-50", (1, 40, 40)),
+    ],
 )
 def test_networks_return_one_logit_per_row(name, shape):
     net = nets.Network(nets.body(name, shape), torch.zeros(()), torch.ones(()))

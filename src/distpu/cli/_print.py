@@ -84,6 +84,6 @@ def say_settings(model: Any) -> None:
 
     used = getattr(model, "settings_", {})
     paper = resolved(type(model), "paper", {}) if used else {}
-    differ = ", ".join(f"{name}={value}" for name, value in used.items() if value != paper[name])
+    differ = ", ".join(f"{name}={value}" for name, value in used.items() if value != paper.get(name))
     if differ:
         fill(f"preset {model.preset_!r}; settings other than the paper's: {differ}  (--preset paper takes the paper's)")

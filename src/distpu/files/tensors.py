@@ -63,3 +63,19 @@ def load(path: Path) -> tuple[Tensors, dict[str, Any]]:
             raise FileNotFoundError(f"{path} does not exist") from None
         raise ValueError(f"{path} is damaged ({' '.join(str(error).split())})") from None
     return tensors, meta
+
+
+def read_plain(path: Path, what: str) -> Tensors:
+    """Tensors of a safetensors file of any origin. Files of other kinds are refused: they may hold code."""
+    if path.suffix.lower() != ".safetensors":
+        raise ValueError(
+            f"{what}={str(path)!r} must end in .safetensors, because other files may hold code; "
+            "safetensors.torch.save_file(model.state_dict(), FILE) writes one"
+        )
+    if not path.is_file():
+        raise FileNotFoundError(f"{what}={str(path)!r} does not exist")
+    try:
+        with safe_open(path, "pt") as file:
+            return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except (SafetensorError, OSError, ValueError, RuntimeError) as error:
+        raise ValueError(f"{what}={str(path)!r} cannot be read ({' '.join(str(error).split())})") from None

@@ -20,7 +20,7 @@ from ..files.fitted import Fitted
 from ..files.run_folder import Json, RunFolder
 from ..inputs import as_channels_first, layout_of, refuse_infinite
 from ..params import near, param, resolved, tuned
-from ..progress import Bar
+from ..progress import Bar, tell
 from ..train.checkpoint import restored
 from ..train.data import PUData
 from ..train.device import PRECISIONS, Speed, arithmetic, as_tensor, find_device
@@ -35,12 +35,15 @@ SMALL = 20_000  # with fewer rows, preset="auto" takes the preset "small" of a m
 _TURN = threading.RLock()  # fits in several threads take turns, because they share torch's random state
 
 
-def auto_preset(cls: type[PUEstimator], shape: tuple[int, ...], rows: int) -> str:
+def auto_preset(cls: type[PUEstimator], shape: tuple[int, ...], rows: int, device: str = "") -> str:
     """Return the preset that preset="auto" takes.
 
-    This is 'small' for fewer than SMALL rows of a shape that the MLP takes, if the method has it, else 'paper'.
+    This is 'small' for fewer than SMALL rows of a shape that the MLP takes, 'cpu' for other images on a CPU, if the
+    method has it, else 'paper'.
     """
-    return "small" if "small" in cls.presets and nets.auto_network(shape) == "mlp" and rows < SMALL else "paper"
+    if nets.auto_network(shape) == "mlp":
+        return "small" if "small" in cls.presets and rows < SMALL else "paper"
+    return "cpu" if "cpu" in cls.presets and device == "cpu" else "paper"
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -60,9 +63,12 @@ class NetworkMethod(PUEstimator):
     _observe: ClassVar[Any] = None  # for experiments: adds metrics of each epoch's network to the log
 
     preset: str = param("auto", "the source of settings left at None: 'paper', another preset of the method, or "
-                        "'auto': 'small' for tables below 20,000 rows if the method has it, else 'paper'")  # fmt: skip
-    network: Any = param("auto", "'auto', 'mlp', 'cnn-13', 'resnet-18', 'preact-resnet-18', 'resnet-50', or a callable "
-                         "that returns a torch module")  # fmt: skip
+                        "'auto': 'small' for tables below 20,000 rows, 'cpu' for images without a GPU, if the method "
+                        "has it, else 'paper'")  # fmt: skip
+    network: Any = param("auto", "'auto', 'mlp', 'cnn-13', 'resnet-8', 'resnet-18', 'preact-resnet-18', 'resnet-50', "
+                         "'timm:NAME', 'torchvision:NAME', or a callable that returns a torch module")  # fmt: skip
+    pretrained: str | None = param(None, "a .safetensors file with weights of the network, to start training from; a "
+                                   "last layer of another shape is left out")  # fmt: skip
     scaling: str = param("auto", "how the network scales its input", one_of=nets.SCALINGS)
     epochs: int = tuned(60, "passes over the rows", least=1, search=(3, 100, "log"))
     lr: float = tuned(5e-4, "initial learning rate of Adam; a cosine brings it to 0", above=0,
@@ -117,10 +123,13 @@ class NetworkMethod(PUEstimator):
         """Return the preset that fit takes for so many rows. The shape of a row must be known."""
         if self.preset != "auto":
             return self.preset
-        return auto_preset(type(self), self.shape_, rows)
+        return auto_preset(type(self), self.shape_, rows, find_device(self.device).type)
 
     def _check_learner(self) -> None:
         nets.check(self.network, self.scaling, self.shape_)
+        if self.pretrained is not None:
+            with torch.random.fork_rng(devices=[]):  # a file that does not fit shows before anything is estimated
+                tell(nets.load_weights(nets.body(self.network, self.shape_), self.pretrained))
 
     def _train(
         self, rows: np.ndarray, s: np.ndarray, sets: dict[str, np.ndarray], folder: RunFolder | None, seed: int
@@ -139,7 +148,10 @@ class NetworkMethod(PUEstimator):
         data = PUData(x, torch.from_numpy(s).float(), self.prior_, extra).to(device)
 
         def build() -> nets.Network:
-            return nets.Network(nets.body(self.network, self.shape_), *constants)
+            body = nets.body(self.network, self.shape_)
+            if self.pretrained is not None:
+                nets.load_weights(body, self.pretrained)
+            return nets.Network(body, *constants)
 
         def report(stage: str, epoch: Epoch) -> None:  # the bar has room for the sum of the terms only
             note = f"loss {sum(epoch.terms.values()):.4f}"
@@ -150,8 +162,14 @@ class NetworkMethod(PUEstimator):
             torch.manual_seed(seed)
             speed = Speed(self.precision, self.compile, self.capture)
             job = Run(data, build, folder, report, speed, self._observe, validation, views)
+            if show and not (folder and folder.newest_checkpoint()):
+                tell(job.expected_time(self._passes(), self.batch_size))
             model = self._learn(job)
         self._keep(model.eval(), job.history)
+
+    def _passes(self) -> int:
+        """Return how often training passes a row through the network forth and back, more or less."""
+        return self.epochs
 
     def _keep(self, model: nn.Module, history: list[Json]) -> None:
         self.model_ = model.requires_grad_(False)
@@ -185,7 +203,7 @@ class NetworkMethod(PUEstimator):
         self.settings_ = fitted.settings or resolved(type(self), self.preset_, told)
 
     def _read_model(self, folder: RunFolder) -> None:
-        model = restored(folder, self.network, self.shape_)
+        model = restored(folder, self.settings_.get("network", self.network), self.shape_)
         self._keep(model.eval().to(find_device(self.device)), folder.log())
 
     def _with_network(self, network: Callable[..., nn.Module] | None, path: Path) -> None:

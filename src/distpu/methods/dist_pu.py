@@ -56,6 +56,10 @@ class DistPU(NetworkMethod):
             warm_up_epochs=5, epochs=15, batch_size=512, sampling="stratified", warm_up_lr=1e-4, lr=5e-4, alpha=0.1,
             warm_up_entropy=0.1, entropy=0.1, mixed_entropy=0.3, warm_up_weight_decay=5e-4, weight_decay=1e-4,
         ),
+        "cpu": dict(  # docs/log/2026-11.md#a-preset-for-photographs-on-a-cpu-kept
+            network="resnet-8", views="auto", batch_size=64, sampling="stratified", warm_up_epochs=20, epochs=20,
+            warm_up_entropy=0.1, entropy=0.1, mixup=0.3, mixed_entropy=0.3, alpha=0.1,
+        ),
     }  # fmt: skip
 
     # stages and optimiser
@@ -77,6 +81,9 @@ class DistPU(NetworkMethod):
                                 search=(1e-3, 1.0, "log"))  # fmt: skip
     alpha: float = tuned(6.0, "Mixup weights are Beta(alpha, alpha)", above=0, search=(0.05, 10.0, "log"))
     clamp: float = param(10.0, "logits are clamped to +-clamp", above=0)
+
+    def _passes(self) -> int:
+        return self.warm_up_epochs + 2 * self.epochs  # with Mixup each row is also mixed with another
 
     def _learn(self, run: Run) -> nn.Module:
         model = run.net()

@@ -4,9 +4,11 @@ from .choice import NETWORKS, auto_network, body, check
 from .cnn13 import cnn13
 from .mlp import Shape, mlp
 from .network import Network, head_of
+from .outside import is_outside
 from .resnet18 import ResNet18
 from .resnet50 import ResNet50
 from .scaling import SCALINGS, scaling_constants, warn_of_far_values
+from .weights import load_weights
 
 __all__ = [
     "NETWORKS",
@@ -20,6 +22,8 @@ __all__ = [
     "check",
     "cnn13",
     "head_of",
+    "is_outside",
+    "load_weights",
     "mlp",
     "scaling_constants",
     "warn_of_far_values",

@@ -10,12 +10,15 @@ from torch import nn
 from ..params import near
 from .cnn13 import cnn13
 from .mlp import Shape, mlp
+from .outside import check_outside, is_outside, outside
+from .resnet8 import resnet8
 from .resnet18 import preact_resnet18, resnet18
 from .resnet50 import resnet50
 
 NETWORKS: dict[str, Callable[[Shape], nn.Module]] = {
     "mlp": mlp,
     "cnn-13": cnn13,
+    "resnet-8": resnet8,
     "resnet-18": resnet18,
     "preact-resnet-18": preact_resnet18,
     "resnet-50": resnet50,
@@ -24,6 +27,7 @@ NETWORKS: dict[str, Callable[[Shape], nn.Module]] = {
 
 NEEDS_IMAGES = {  # network -> channels it takes
     "cnn-13": (1, 3, 4),
+    "resnet-8": (1, 3, 4),
     "resnet-18": (1, 3, 4),
     "preact-resnet-18": (1, 3, 4),
     "resnet-50": (1, 3),
@@ -54,7 +58,8 @@ def body(network: str | Callable[..., nn.Module], shape: Shape) -> nn.Module:
         if not isinstance(made, nn.Module):
             raise ValueError(f"network={network!r} returned {type(made).__name__}; it must return a torch.nn.Module")
         return made
-    return NETWORKS[_known(network, shape)](shape)
+    name = _known(network, shape)
+    return outside(name, shape) if is_outside(name) else NETWORKS[name](shape)
 
 
 def check(network: str | Callable[..., nn.Module], scaling: str, shape: Shape) -> None:
@@ -65,15 +70,23 @@ def check(network: str | Callable[..., nn.Module], scaling: str, shape: Shape) -
 
 
 def takes_imagenet(name: str | None, shape: Shape) -> bool:
-    """Images of three channels do; for resnet-50, scaling by three constants makes three channels of one."""
-    return len(shape) == 3 and (shape[0] == 3 or (shape[0] == 1 and name == "resnet-50"))
+    """Images of three channels do; for networks of three, scaling by three constants makes three channels of one."""
+    return len(shape) == 3 and (shape[0] == 3 or (shape[0] == 1 and (name == "resnet-50" or is_outside(name))))
 
 
 def _known(network: str, shape: Shape) -> str:
     name = auto_network(shape) if network == "auto" else network
+    if is_outside(name):
+        if len(shape) != 3:
+            raise ValueError(f"network={name!r} takes images, rows have shape {shape}; use 'mlp'")
+        check_outside(name)
+        return name
     if name not in NETWORKS:
         known = ", ".join(map(repr, NETWORKS))
-        raise ValueError(f"network={name!r} is not known{near(name, NETWORKS)}; use 'auto', {known} or a callable")
+        raise ValueError(
+            f"network={name!r} is not known{near(name, NETWORKS)}; use 'auto', {known}, 'timm:NAME', "
+            "'torchvision:NAME' or a callable"
+        )
     channels = NEEDS_IMAGES.get(name)
     if channels and (len(shape) != 3 or shape[0] not in channels):
         raise ValueError(f"network={name!r} takes images with {channels} channels, rows have shape {shape}; use 'mlp'")

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from .choice import auto_network, takes_imagenet
+from .outside import is_outside
 
 IMAGENET_MEAN, IMAGENET_STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
@@ -40,7 +41,8 @@ def scaling_constants(
     if scaling == "auto":
         shape = tuple(x.shape[1:])
         name = auto_network(shape) if network == "auto" else None if callable(network) else network
-        if images and bytes_ and auto_network(shape) == "mlp":
+        as_published = name != "resnet-8" and not is_outside(name)  # the others were compared with their papers
+        if images and bytes_ and auto_network(shape) == "mlp" and as_published:
             scaling = "none"
         else:
             scaling = "imagenet" if images and bytes_ and takes_imagenet(name, shape) else "standard"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from .. import nets
 from ..files.run_folder import Json, RunFolder
@@ -23,6 +23,7 @@ from .scoring import logits
 from .validation import Best, Validation
 from .views import PLAIN, Views
 
+SLOWEST = 1e9  # floating-point operations per second; less work than a minute of that needs no word
 Report = Callable[[str, Epoch], None]  # told of every epoch, for a progress bar
 Observe = Callable[[nn.Module, float], dict[str, float]]  # network, prior -> figures for the log; they change nothing
 
@@ -57,6 +58,26 @@ class Run:
         self._work = self._work or work_of_a_row(net, self._watched[:2])
         net.in_bfloat16 = self.speed.bfloat16(device, self._work)
         return net
+
+    def expected_time(self, passes: int, batch_size: int) -> str:
+        """Say how long training takes on this CPU, by the time of a batch; '' where it is a minute or less."""
+        x = self._watched[:batch_size].float()
+        if x.device.type != "cpu" or x.dim() != 4 or len(x) < 2:
+            return ""
+        with torch.random.fork_rng(devices=[]):  # the weights of this network are not those that are trained
+            net = self.net()
+        rows = passes * len(self.data)
+        if 3 * self._work * rows / SLOWEST < 60:
+            return ""
+        taken = [self._seconds(net, x) for _ in range(3)]
+        minutes = min(taken) / len(x) * rows / 60
+        return f"training takes about {minutes:.0f} minutes on this CPU" if minutes > 1 else ""
+
+    @staticmethod
+    def _seconds(net: nn.Module, x: Tensor) -> float:
+        start = time.perf_counter()
+        net(x).mean().backward()
+        return time.perf_counter() - start
 
     def train(self, stage: str, model: nn.Module, objective: Objective, recipe: Recipe) -> None:
         for _ in self.epochs(stage, model, objective, recipe):
