@@ -38,6 +38,7 @@ from ..train.data import Batch, PUData
 from ..train.loop import Objective
 from ..train.run import Run
 from ..train.scoring import logits
+from ..weights import refuse
 from ._network import NetworkMethod
 from ._parts import pn_risks
 
@@ -119,8 +120,11 @@ class PULNS(NetworkMethod):
     terminal: float = param(1.0, "weight of the probe's gain on the validation rows", least=0)
     policy_lr: float = param(3e-3, "learning rate of Adam for the policy", above=0)
 
-    def fit(self, X: Any, y: Any, *, validation: Any = None, folder: str | Path | None = None) -> NetworkMethod:
+    def fit(
+        self, X: Any, y: Any, *, validation: Any = None, folder: str | Path | None = None, **refused: Any
+    ) -> NetworkMethod:
         """Learn from PU labels. `validation` is (rows, true labels), with positives and negatives."""
+        refuse(self.name, refused)
         sets: dict[str, Any] = {}
         if validation is not None:
             if not isinstance(validation, tuple) or len(validation) != 2:
