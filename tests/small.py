@@ -35,6 +35,9 @@ OWN |= {"genpu": {"game_epochs": 12, "game_lr": 3e-3, "epochs": 4, "width": 32, 
 OWN |= {"pulns": {"episodes": 1, "epochs": 4, "batch_size": 64}}
 
 
+OWN |= {"dist-pu-plus": {"labelled": 8}}  # else a batch of 32 has one unlabelled row
+
+
 NETWORKS = [name for name, cls in METHODS.items() if issubclass(cls, NetworkMethod)]
 WRAPPERS = [name for name in METHODS if name not in NETWORKS]
 FEW = {"elkan-noto": {"folds": 3}, "bagging-pu": {"n_estimators": 20}, "two-step": {"spies": 0.34}}

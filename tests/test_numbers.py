@@ -225,7 +225,8 @@ def test_the_earlier_picks_on_alzheimer_are_the_logs():
 
 
 FOR_TABLES = ("blend-pu", "dist-pu-boost")  # their pages have figures of real tables
-OF_RUNS = [p for p in sorted((DOCS / "methods").glob("*.md")) if p.stem not in ("index", *FOR_TABLES)]
+NOT_RUN = ("dist-pu-plus",)  # its page has the figures of a trial with other code, and says so
+OF_RUNS = [p for p in sorted((DOCS / "methods").glob("*.md")) if p.stem not in ("index", *FOR_TABLES, *NOT_RUN)]
 
 
 @pytest.mark.parametrize("page", OF_RUNS, ids=lambda p: p.stem)

@@ -45,10 +45,13 @@ _HOME = {
     "BlendPU": "methods.blend_pu",
     "AutoPU": "methods.auto",
     "DistPUBoost": "methods.dist_pu_boost",
+    "DistPUPlus": "methods.dist_pu_plus",
     "PUEstimator": "estimator",
     "load": "saved",
     "Answer": "answer",
     "fit_file": "answer",
+    "Predictions": "predictions",
+    "predict_file": "predictions",
     "Diagnosis": "diagnosis",
     "Finding": "diagnosis",
     "diagnose": "diagnosis",
@@ -89,6 +92,7 @@ __all__ = [
     "Diagnosis",
     "DistPU",
     "DistPUBoost",
+    "DistPUPlus",
     "ElkanNoto",
     "Finding",
     "ImbPU",
@@ -96,6 +100,7 @@ __all__ = [
     "PUEstimator",
     "PUStratifiedKFold",
     "PUbN",
+    "Predictions",
     "PriorEstimator",
     "RankPruning",
     "SelfPU",
@@ -109,6 +114,7 @@ __all__ = [
     "fit_file",
     "load",
     "make_pu_scorer",
+    "predict_file",
     "prior_with_interval",
     "tune_settings",
     "unlabelled_prior",
@@ -128,6 +134,7 @@ if TYPE_CHECKING:
     from .methods.cvir import CVIR
     from .methods.dist_pu import DistPU
     from .methods.dist_pu_boost import DistPUBoost
+    from .methods.dist_pu_plus import DistPUPlus
     from .methods.elkan_noto import ElkanNoto
     from .methods.genpu import GenPU
     from .methods.imb_pu import ImbPU
@@ -151,6 +158,7 @@ if TYPE_CHECKING:
     from .methods.two_step import TwoStep
     from .methods.upu import UPU
     from .methods.vpu import VPU
+    from .predictions import Predictions, predict_file
     from .prior import PriorEstimator, estimate_prior, prior_with_interval
     from .saved import load
     from .tune import Tuned, tune_settings

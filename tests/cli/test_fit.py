@@ -57,8 +57,8 @@ def test_from_a_table_to_scores_of_new_rows(here, toy, no_training):
     new.insert(2, "customer", "Jo")
     new.to_csv("new.csv", index=False)
     scores = rows_of(done("predict", folder, "new.csv"))
-    assert [int(r["row"]) for r in scores] == list(range(300))
-    by_row = {r["row"]: r for r in scores}
+    assert [int(r["id"]) for r in scores] == list(range(300))
+    by_row = {r["id"]: r for r in scores}
     assert all(by_row[r["id"]]["probability"] == r["probability"] for r in ranked)
     assert "300 rows scored" in done("predict", folder, "new.csv", "--out", "out/scores.csv")
     assert rows_of((here / "out/scores.csv").read_text()) == scores
@@ -136,7 +136,7 @@ def test_a_named_data_set(here, no_training):
     again = done(*fit)
     assert again.splitlines()[:8] == text.splitlines()[:8] and "not trained again" in again
     scores = rows_of(done("predict", folder, "digits"))
-    predicted = np.array([int(r["positive"]) for r in scores])
+    predicted = np.array([int(r["decision"]) for r in scores])
     assert np.mean(predicted == datasets.load("digits").y_test) == pytest.approx(result["accuracy"])
 
 
@@ -181,9 +181,9 @@ def test_a_cut_of_ones_own_when_fitting_and_when_scoring(here):
     counts = {}
     for cut in ("recall=0.9", "rows=20", "auto"):
         rows = rows_of(done("predict", folder, "new.csv", "--threshold", cut))
-        counts[cut] = sum(row["positive"] == "1" for row in rows)
+        counts[cut] = sum(row["decision"] == "1" for row in rows)
     plain = rows_of(done("predict", folder, "new.csv"))
-    assert counts["recall=0.9"] == sum(row["positive"] == "1" for row in plain) > counts["rows=20"] > 0
+    assert counts["recall=0.9"] == sum(row["decision"] == "1" for row in plain) > counts["rows=20"] > 0
     assert "did you mean 'recall'?" in refused("predict", folder, "new.csv", "--threshold", "recal=0.9")
     assert "precision must be above 0" in refused(*fit, "--threshold", "precision=2")
     assert "made with other parameters: threshold=" in refused(*fit, "--threshold", "half")

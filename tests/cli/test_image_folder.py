@@ -82,7 +82,7 @@ def test_a_model_of_a_table_refuses_images(here):
     lines = [f"{a:.3f},{b:.3f},{int(i < 20)}" for i, (a, b) in enumerate(random.normal(size=(80, 2)))]
     (here / "t.csv").write_text("\n".join(["a,b,y", *lines, ""]))
     done("fit", "t.csv", "--label", "y", "--method", "elkan-noto", "--folder", "run")
-    assert "the model was fitted on a table; name a table" in refused("predict", "run", "new")
+    assert "new is a folder without tables" in refused("predict", "run", "new")
 
 
 @pytest.mark.parametrize("command", ["prior", "diagnose"])

@@ -126,7 +126,7 @@ def test_other_files_beside_a_run_are_written(finished, tmp_path):
     folder = shutil.copytree(finished / "run", tmp_path / "run")
     done("predict", folder, finished / "new.csv", "--out", folder / "new/scores.csv")
     done("predict", folder, finished / "new.csv", "--out", folder / "new-scores.csv")
-    assert (folder / "scores.csv").read_text() == (folder / "new/scores.csv").read_text()
+    assert (folder / "new-scores.csv").read_text() == (folder / "new/scores.csv").read_text()
 
 
 def test_the_data_and_folders_are_refused(tmp_path):

@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch.nn.functional import binary_cross_entropy_with_logits as bce
 
-from distpu.methods._parts import Memory, mixup
-from distpu.methods.pulda import PULDA, Aligned, Mixed, MovingMean, inside_above, inside_below, smooth_distance
+from distpu.methods._parts import Memory, MovingMean, mixup
+from distpu.methods.pulda import PULDA, Aligned, Mixed, inside_above, inside_below, smooth_distance
 from distpu.train.data import mean_where
 from distpu.train.sampling import paired
 from fixture import P, Table, batch_of, close, finite_difference, gradient, logits, paper, prior, s

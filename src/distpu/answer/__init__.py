@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from .fitting import Answer, fit_file
-from .reading import positive_value, read_own, scores_csv
+from .reading import positive_value, read_own
 
-__all__ = ["Answer", "fit_file", "positive_value", "read_own", "scores_csv"]
+__all__ = ["Answer", "fit_file", "positive_value", "read_own"]

@@ -82,11 +82,12 @@ def fit_file(
     id: str | None = None,
     folder: str | Path | None = None,
     random_state: int = 0,
+    labels: str | Path | None = None,
     size: int | None = None,
     strict: bool = False,
     **settings: Any,
 ) -> Answer:
-    """Fit a method on a .csv, .parquet or .npz file and rank its unlabelled rows, as `distpu fit FILE` does.
+    """Fit a method on a .csv, .parquet, .npy or .npz file and rank its unlabelled rows, as `distpu fit FILE` does.
 
     The path may be a folder of images in positive/ and unlabeled/.
 
@@ -95,6 +96,7 @@ def fit_file(
     id        a column that names the rows in scores.csv; without it a row's number names the row, from 0
     folder    the model and scores.csv are written there; a finished folder is restored instead of trained
     method    a name in METHODS; "auto" takes BlendPU for a table and DistPU for images
+    labels    a .npy file with the labels of a .npy or .npz file, one per row
     size      side of the images in pixels; by default it follows from their own sizes
     strict    an image that cannot be read is an error; by default it is left out and listed
     settings  of the method, such as epochs=20 or preset="paper"
@@ -103,7 +105,7 @@ def fit_file(
     if method == "auto" and is_image_folder(path):
         method = "dist-pu"  # as AutoPU takes for images; named, its settings can be given
     make(method, told)._check_parameters()  # so that a wrong setting is reported before the file is read
-    own = read_rows(path, label, size=size, strict=strict)
+    own = read_rows(path, label, labels=labels, size=size, strict=strict)
     X, y, label = own.X, own.y, own.label
     X, ids = without_ids(X, id, Path(path))
     if own.images is not None:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from .. import datasets
-from ..files.scores import cell
 from ..params import near
 from .pictures import in_folder
 
@@ -24,8 +23,17 @@ class Own:
     images: datasets.Images | None = None  # with the name of each image and the files that could not be read
 
 
-def read_rows(path: str | Path, label: str | None, *, size: int | None = None, strict: bool = False) -> Own:
-    """Read a table, an array, or a folder of images with positive/ and unlabeled/."""
+def read_rows(
+    path: str | Path,
+    label: str | None,
+    *,
+    labels: str | Path | None = None,
+    size: int | None = None,
+    strict: bool = False,
+) -> Own:
+    """Read a table, an array with its labels within or in a second file, or a folder with positive/ and unlabeled/."""
+    if labels is not None:
+        return _with_labels(Path(path), label, labels)
     if datasets.is_image_folder(path):
         if label is not None:
             raise ValueError(f"{path} is a folder of images, whose folders are the labels; leave --label out")
@@ -43,8 +51,25 @@ def read_own(path: str | Path, label: str | None) -> tuple[Any, np.ndarray, str]
     return own.X, own.y, own.label
 
 
+def _with_labels(path: Path, label: str | None, labels: str | Path) -> Own:
+    if path.suffix.lower() not in (".npy", ".npz"):
+        raise ValueError(f"--labels is for .npy and .npz files; name the label column of {path} with --label")
+    if label is not None:
+        raise ValueError("--label and --labels say the same; leave one out")
+    X, _ = datasets.read(path)
+    y = datasets.read_label_array(labels)
+    if len(X) != len(y):
+        raise ValueError(f"{path} has {len(X)} rows, but {labels} has {len(y)} labels; give one label per row")
+    return Own(X, y, Path(labels).name)
+
+
 def _read_file(path: Path, label: str | None) -> tuple[Any, np.ndarray, str]:
-    if label is None and path.suffix != ".npz" and path.expanduser().is_file():
+    if label is None and path.suffix.lower() == ".npy" and path.expanduser().is_file():
+        raise ValueError(
+            f"{path} needs labels; add --labels FILE.npy, in Python labels='FILE.npy', with one label per row "
+            "(1 = known positive, 0 = unlabelled)"
+        )
+    if label is None and path.suffix.lower() != ".npz" and path.expanduser().is_file():
         raise ValueError(
             f"{path} needs a label column; add --label COLUMN, in Python label='COLUMN' "
             "(1 = known positive, 0 or empty = unlabelled)"
@@ -79,9 +104,3 @@ def positive_value(y: np.ndarray, label: str, told: Any) -> Any:
         options = f"--positive {values[0]} or, in Python, positive={values[0]!r}"
         raise ValueError(f"column {label!r} holds {shown}; say which one marks the known positives, such as {options}")
     return None
-
-
-def scores_csv(rows: Any, p: np.ndarray, positive: np.ndarray) -> str:
-    """Return the text of a .csv file with the columns row, probability and positive. A row may have a name."""
-    lines = [f"{cell(row)},{score:.6g},{int(mark)}" for row, score, mark in zip(rows, p, positive, strict=True)]
-    return "\n".join(["row,probability,positive", *lines, ""])

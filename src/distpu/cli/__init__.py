@@ -17,6 +17,7 @@ from .methods import methods
 from .predict import predict
 from .prior import prior
 from .reproduce import reproduce
+from .show import show
 from .tune import tune
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
@@ -84,5 +85,5 @@ def start(
         print(context.get_help())
 
 
-for command in (fit, predict, prior, diagnose, demo, reproduce, compare, tune, methods, data):
+for command in (fit, predict, show, prior, diagnose, demo, reproduce, compare, tune, methods, data):
     app.command()(command)

@@ -12,7 +12,8 @@ from ._early import check_prior
 Data = Annotated[
     str,
     typer.Argument(
-        metavar="DATA", help="A data set's name (distpu data), a .csv, .parquet or .npz file, or a folder of images."
+        metavar="DATA",
+        help="A data set's name (distpu data), a .csv, .parquet, .npy or .npz file, or a folder of images.",
     ),
 ]
 Label = Annotated[

@@ -66,6 +66,9 @@ def fit(
         typer.Option("--set", metavar="FIELD=VALUE", help="A setting of the method (distpu methods NAME); repeatable."),
     ] = None,
     preset: Preset = "auto",
+    labels: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A .npy or .npz file: a .npy file with one label per row.")
+    ] = None,
     size: Annotated[
         int | None, typer.Option(metavar="N", help="Images: their side in pixels, else one that fits their own sizes.")
     ] = None,
@@ -128,7 +131,7 @@ def fit(
             raise ValueError(f"{method} has no presets; leave --preset out")
         values = {"preset": preset, **values}
     values = {"prior": read_prior(prior, "auto"), "random_state": seed, **values}
-    values |= {"size": size, "strict": strict}
+    values |= {"labels": labels, "size": size, "strict": strict}
     _print_answer(fit_file(data, label, positive=positive, method=method, folder=folder, **values))
 
 

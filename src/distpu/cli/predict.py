@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -18,34 +18,48 @@ def predict(
         str,
         typer.Argument(
             metavar="DATA",
-            help="A file with the columns the model was trained on, in any order and beside others, a folder of "
-            "images, or a data set's name (its test rows).",
+            help="A file, or a folder of .csv or .parquet files, with the columns the model was trained on, in any "
+            "order and beside others; a folder of images; or a data set's name (its test rows).",
         ),
     ],
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Where to write row, probability, positive; else to standard output."),
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="A .csv or .parquet file to write; else standard output, as CSV."
+        ),
     ] = None,
+    id: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="The column that names the rows, else the model's own, else row numbers."),
+    ] = None,
+    rank: Annotated[
+        bool,
+        typer.Option("--rank", help="Add each row's rank, 1 for the likeliest. It needs 24 bytes of memory a row."),
+    ] = False,
     threshold: Threshold = None,
     strict: Strict = False,
     data_root: DataRoot = None,
 ) -> None:
     """Score new rows with a trained model.
 
-    A line per row: its number (0 is the first), its probability of being positive, and 1 where the model calls it
-    positive:
+    A line per row, in the order of the data: its id, its score (positive from 0 on), its probability of being
+    positive, and the decision, 1 where the model calls it positive:
 
-        distpu predict runs/transactions-auto-seed0 new.csv --out scores.csv
+        distpu predict runs/transactions-auto-seed0 new.csv -o scores.csv
+
+    Data of any size are read in pieces: a .parquet file, a folder of such files, .csv, .csv.gz, or a .npy array. A
+    killed command goes on where it was. The file appears when it is whole:
+
+        distpu predict runs/transactions-auto-seed0 month/ -o scores.parquet --id customer
 
     Another cut than that of the fit, if the model has held-out rows:
 
         distpu predict runs/transactions-elkan-noto-seed0 new.csv --threshold recall=0.8
     """
-    import numpy as np
-
     from .. import datasets
-    from ..files.out import check_out, write_out
+    from ..files.out import check_out, plain_goal
     from ..files.run_folder import RunFolder
+    from ..files.scores import check_ending
     from ..threshold.choice import read_choice
 
     RunFolder(folder).check_finished()
@@ -55,29 +69,13 @@ def predict(
         read_choice(threshold)
     if out is not None:
         check_out(out, data)
+        check_ending(out)
 
-    from ..answer import scores_csv
-    from ..answer.pictures import for_model
-    from ..saved import load
+    from ..predictions import predict_file
 
-    classifier = load(folder)
-    if threshold is not None:
-        classifier.set_threshold(threshold)
-    ids = None
-    if data in datasets.NAMES:
-        X: Any = datasets.load(data, data_root).x_test
-    elif datasets.is_image_folder(data):
-        images = for_model(classifier, data, strict)
-        X, ids = images.x, images.names
-    else:
-        names = getattr(classifier, "feature_names_in_", None)
-        X, _ = datasets.read(data, columns=None if names is None else list(names))
-    decision, p = classifier.judged(X)
-    positive = decision >= 0
-    scores = scores_csv(np.arange(len(p)) if ids is None else ids, p, positive)
+    done = predict_file(folder, data, out, id=id, threshold=threshold, rank=rank, strict=strict, data_root=data_root)
     if out is None:
-        sys.stdout.write(scores)
         return
-    plain = write_out(out, scores.encode(), data)
-    said = sys.stdout if plain else sys.stderr  # the scores themselves may go to standard output
-    print(f"{len(p)} rows scored, {int(positive.sum())} predicted positive: {out}", file=said)
+    said = sys.stderr if plain_goal(out) is None else sys.stdout  # the scores themselves may go to standard output
+    again = f" ({done.resumed:,} of them by an earlier run that was stopped)" if done.resumed else ""
+    print(f"{done.rows:,} rows scored{again}, {done.positive:,} called positive: {out}", file=said)

@@ -11,16 +11,18 @@ from dataclasses import replace
 from pathlib import Path
 
 from . import alzheimer
+from .arrays import read_label_array
 from .fetch import located
 from .images import Images, is_image_folder
 from .images import read_folder as read_images
 from .known import COUNTS, INFO, MD5, NAMES, SOURCES, Dataset, Info, info
+from .pieces import count_rows, pieces
 from .places import found, home
 from .readers import breast_cancer, cifar10, digits, fashion_mnist
 from .table import read
 
-__all__ = ["COUNTS", "MD5", "NAMES", "SOURCES", "Dataset", "Images", "Info", "catalog", "info", "is_image_folder",
-           "load", "read", "read_images"]  # fmt: skip
+__all__ = ["COUNTS", "MD5", "NAMES", "SOURCES", "Dataset", "Images", "Info", "catalog", "count_rows", "info",
+           "is_image_folder", "load", "pieces", "read", "read_images", "read_label_array"]  # fmt: skip
 
 
 def load(name: str, root: str | Path | None = None, download: bool = True) -> Dataset:

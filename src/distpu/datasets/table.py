@@ -6,13 +6,13 @@ import gzip
 import os
 import re
 import warnings
-import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..params import near, need
+from .arrays import SUFFIXES, read_array
 from .damaged import one_line, some
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def read(
     path: str | Path, label: str | None = None, columns: list[str] | None = None
 ) -> tuple[np.ndarray | pd.DataFrame, np.ndarray | None]:
-    """Return X and y of a .npz, .parquet, .csv or .tsv file (.csv and .tsv also as .gz).
+    """Return X and y of a .npy, .npz, .parquet, .csv or .tsv file (.csv and .tsv also as .gz).
 
     y is None when there is no label. If `columns` are given, X of a table has these columns only, in this order.
     """
@@ -30,35 +30,14 @@ def read(
     if not path.exists():
         siblings = os.listdir(path.parent) if path.parent.is_dir() else []
         raise FileNotFoundError(f"{path} does not exist{near(path.name, siblings)}")
-    kinds = (".npz", ".parquet", ".csv", ".csv.gz", ".tsv", ".tsv.gz")
+    kinds = (*SUFFIXES, ".parquet", ".csv", ".csv.gz", ".tsv", ".tsv.gz")
     kind = next((kind for kind in kinds if path.name.lower().endswith(kind)), None)
     if kind is None or path.is_dir():
         what = "it is a folder" if path.is_dir() else f"extension {path.suffix!r} is not known"
         raise ValueError(f"{path} cannot be read ({what}); give a file that ends in {', '.join(kinds)}")
     if not path.stat().st_size:
         raise ValueError(f"{path} is empty; write it again")
-    return _read_npz(path, label) if kind == ".npz" else _read_table(path, kind, label, columns)
-
-
-def _read_npz(path: Path, label: str | None) -> tuple[np.ndarray, np.ndarray | None]:
-    with one_line(path, "write plain arrays with numpy.savez"):
-        zipfile.ZipFile(path).close()  # np.load would take a file that is no zip for a pickle
-        with np.load(path, allow_pickle=False) as archive:
-            keys = archive.files
-            label = label or next((key for key in ("y", "s") if key in keys), None)
-            rows = next((key for key in ("X", "x") if key in keys), "X")
-            arrays = {key: archive[key] for key in (rows, label) if key in keys}
-    for key in filter(None, (rows, label)):
-        if key not in keys:
-            raise ValueError(f"{path} has no array {key!r}{near(key, keys)} (it has {some(keys)})")
-    x, y = arrays[rows], arrays[label] if label else None
-    if x.dtype.kind not in "buif" or x.ndim < 2 or not x.size:
-        given = f"{rows!r} has shape {x.shape} and type {x.dtype}"
-        raise ValueError(f"{path} cannot be used ({given}); give numbers, one row per example")
-    if y is not None and y.shape[:1] != x.shape[:1]:
-        given = f"{rows!r} has {len(x)} rows, {label!r} has shape {y.shape}"
-        raise ValueError(f"{path} cannot be used ({given}); give one label per row")
-    return x, y
+    return read_array(path, label) if kind in SUFFIXES else _read_table(path, kind, label, columns)
 
 
 def _read_table(

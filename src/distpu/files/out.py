@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 import re
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from . import atomic
 from .run_folder import RunFolder
@@ -31,27 +34,34 @@ def check_out(path: Path, *inputs: str | Path) -> None:
 
 
 def write_out(path: Path, content: bytes, *inputs: str | Path) -> bool:
-    """Write a result; return whether it went into a plain file rather than a pipe or a device.
+    """Write a result; return whether it went into a plain file rather than a pipe or a device."""
+    with opened_out(path, *inputs) as file:
+        file.write(content)
+    return plain_goal(path) is not None
+
+
+@contextmanager
+def opened_out(path: Path, *inputs: str | Path) -> Iterator[BinaryIO]:
+    """Open a result for writing.
 
     A plain file is replaced whole or not at all. The file that a link leads to is replaced, and the link stays.
     A pipe or a device is opened and written to.
     """
     check_out(path, *inputs)
     goal = _goal(path)
-    if isinstance(goal, int):
-        _send(os.dup(goal), content)
-        return False
-    if goal.exists() and not goal.is_file():
-        _send(os.open(goal, os.O_WRONLY), content)
-        return False
+    if isinstance(goal, int) or (goal.exists() and not goal.is_file()):
+        with open(os.dup(goal) if isinstance(goal, int) else os.open(goal, os.O_WRONLY), "wb") as file:
+            yield file
+        return
     goal.parent.mkdir(parents=True, exist_ok=True)
-    atomic.write(goal, content, stat.S_IMODE(goal.stat().st_mode) if goal.exists() else None)
-    return True
+    with atomic.temporary(goal, stat.S_IMODE(goal.stat().st_mode) if goal.exists() else None) as file:
+        yield file
 
 
-def _send(handle: int, content: bytes) -> None:
-    with open(handle, "wb") as file:
-        file.write(content)
+def plain_goal(path: Path) -> Path | None:
+    """Return the plain file, there or not yet, that a path leads to; None for a pipe or a device."""
+    goal = _goal(path)
+    return None if isinstance(goal, int) or (goal.exists() and not goal.is_file()) else goal
 
 
 def _goal(path: Path) -> Path | int:

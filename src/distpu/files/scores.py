@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -36,22 +37,29 @@ def cell(value: Any) -> str:
     return '"' + text.replace('"', '""') + '"' if re.search('[",;\r\n\t]', text) else text
 
 
+def check_ending(out: Path) -> None:
+    """Refuse a form that is not written."""
+    if out.name.lower().endswith((".xlsx", ".npy", ".npz", ".feather", ".arrow", ".json", ".gz")):
+        raise ValueError(f"{out} ends in {out.suffix!r}; scores are written as .csv or .parquet")
+
+
 def score_lines(
     ids: Any,
     score: np.ndarray,
     probability: np.ndarray,
-    rank: np.ndarray,
+    rank: np.ndarray | None,
     decision: np.ndarray,
     header: bool = True,
 ) -> Iterator[bytes]:
-    """Yield a .csv file in pieces, with the columns of COLUMNS."""
+    """Yield a .csv file in pieces, with the columns of COLUMNS; without a rank if there is none."""
     if header:
-        yield (",".join(COLUMNS) + "\n").encode()
+        yield (",".join(name for name in COLUMNS if name != "rank" or rank is not None) + "\n").encode()
     for start in range(0, len(ids), PIECE):
         part = slice(start, start + PIECE)
         names = ids[part].tolist() if hasattr(ids, "tolist") else list(ids[part])
-        z, p, place, called = (values[part].tolist() for values in (score, probability, rank, decision))
+        z, p, called = (values[part].tolist() for values in (score, probability, decision))
+        place = [""] * len(z) if rank is None else [f"{number}," for number in rank[part].tolist()]
         if not all(type(name) is int for name in names):
             names = [cell(name) for name in names]
         rows = zip(names, z, p, place, called, strict=True)
-        yield "".join([f"{i},{a:.6g},{b:.6g},{c},{d}\n" for i, a, b, c, d in rows]).encode("utf-8", "replace")
+        yield "".join([f"{i},{a:.6g},{b:.6g},{c}{d}\n" for i, a, b, c, d in rows]).encode("utf-8", "replace")

@@ -72,6 +72,7 @@ METHODS = Methods(
         "lbe": "lbe.LBE",
         "pulda": "pulda.PULDA",
         "self-pu": "self_pu.SelfPU",
+        "dist-pu-plus": "dist_pu_plus.DistPUPlus",
         "pan": "pan.PAN",
         "genpu": "genpu.GenPU",
         "pulns": "pulns.PULNS",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
+from collections.abc import Iterator
 
 import torch
 from torch import Tensor, nn
@@ -105,6 +107,30 @@ class Memory(nn.Module):
         self.values[index] = values.detach()
 
 
+class MovingMean(nn.Module):
+    """M <- a M + (1-a) E over the batches of training. M = E in the first batch, and when the module does not train."""
+
+    value: Tensor
+    started: Tensor
+
+    def __init__(self, keep: float):
+        super().__init__()
+        self.keep = keep
+        self.register_buffer("value", torch.zeros(()))
+        self.register_buffer("started", torch.tensor(False))
+
+    def forward(self, values: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """Return M, and the share of M that is new and has a gradient."""
+        mean, some, started = mean_where(values, mask), mask.any(), self.started & self.training
+        new = torch.where(started, 1 - self.keep, torch.ones_like(mean))
+        moved = (1 - new) * self.value + new * mean
+        if self.training:
+            moved = torch.where(some, moved, self.value.clone())
+            self.value.copy_(moved.detach())
+            self.started.logical_or_(some)
+        return moved, new
+
+
 class Teacher(nn.Module):
     """The moving average of a network's weights: W <- a W + (1-a) W_student, a = min(1 - 1/(t+1), decay), t = 0, 1, ...
 
@@ -142,19 +168,39 @@ class Average(Teacher):
     Its scores are targets of training, so they are computed as fast as training, in bfloat16 and compiled code.
     """
 
+    def __init__(self, net: nn.Module, decay: float):
+        super().__init__(net, decay)
+        self.eval()
+
     @torch.no_grad()
     def follow(self, net: nn.Module) -> None:
         a = (1 - 1 / (self.steps + 1)).clamp(max=self.decay)
-        for mine, theirs in zip(self.net.buffers(), net.buffers(), strict=True):
-            mine.copy_(a * mine + (1 - a) * theirs if mine.is_floating_point() else theirs)
-        super().follow(net)
+        mine, theirs = ([*part.parameters(), *part.buffers()] for part in (self.net, net))
+        pairs = [pair for pair in zip(mine, theirs, strict=True) if pair[0].is_floating_point()]
+        averages, new = [m for m, _ in pairs], [t.detach() for _, t in pairs]
+        torch._foreach_mul_(averages, a)  # a few kernels for all tensors
+        torch._foreach_add_(averages, torch._foreach_mul(new, 1 - a))
+        for m, t in zip(mine, theirs, strict=True):
+            if not m.is_floating_point():
+                m.copy_(t)
+        self.steps += 1
 
     def train(self, mode: bool = True) -> Average:
         return super().train(False)
 
     @torch.no_grad()
     def forward(self, x: Tensor) -> Tensor:
+        with self._fast():
+            return self.net(x)
+
+    @torch.no_grad()
+    def features(self, x: Tensor) -> Tensor:
+        """Return what the last layer of the averaged network gets."""
+        with self._fast():
+            return self.net.features(x)[0]  # type: ignore[operator]
+
+    @contextlib.contextmanager
+    def _fast(self) -> Iterator[None]:
         self.net.teaches = True  # type: ignore[assignment]
-        z = self.net(x)
+        yield
         self.net.teaches = False  # type: ignore[assignment]
-        return z

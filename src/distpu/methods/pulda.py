@@ -38,7 +38,7 @@ from ..train.run import Run
 from ..train.sampling import SAMPLINGS
 from ..train.scoring import logits
 from ._network import NetworkMethod
-from ._parts import Memory, mixup
+from ._parts import Memory, MovingMean, mixup
 
 
 def smooth_distance(a: Tensor, b: Tensor | float, temperature: float) -> Tensor:
@@ -54,30 +54,6 @@ def inside_above(z: Tensor, margin: float) -> Tensor:
 def inside_below(z: Tensor, margin: float) -> Tensor:
     """h-(z) = sigma(z + m) sigma(-z) = h+(-z), highest at z = -m/2."""
     return inside_above(-z, margin)
-
-
-class MovingMean(nn.Module):
-    """M <- a M + (1-a) E over the batches of training. M = E in the first batch, and when the module does not train."""
-
-    value: Tensor
-    started: Tensor
-
-    def __init__(self, keep: float):
-        super().__init__()
-        self.keep = keep
-        self.register_buffer("value", torch.zeros(()))
-        self.register_buffer("started", torch.tensor(False))
-
-    def forward(self, values: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """Return M, and the share of M that is new and has a gradient."""
-        mean, some, started = mean_where(values, mask), mask.any(), self.started & self.training
-        new = torch.where(started, 1 - self.keep, torch.ones_like(mean))
-        moved = (1 - new) * self.value + new * mean
-        if self.training:
-            moved = torch.where(some, moved, self.value.clone())
-            self.value.copy_(moved.detach())
-            self.started.logical_or_(some)
-        return moved, new
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
