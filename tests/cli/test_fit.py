@@ -43,8 +43,9 @@ def test_from_a_table_to_scores_of_new_rows(here, toy, no_training):
     assert positive == sum(value >= 0.5 for value in p) and 0 < positive < 270
     assert f"called positive {positive} of 270 unlabelled rows" in flat
     table = pd.read_csv("table.csv")
+    first_column = json.loads((folder / "report.json").read_text())["top"]["columns"][0]
     for r, value in zip(ranked[:10], p, strict=False):
-        assert f"\n{r['id']:<3}  {value:.3f}        {table['a'][int(r['id'])]:.6g}" in first
+        assert f"\n{r['id']:<3}  {value:.3f}        {table[first_column][int(r['id'])]:.6g}" in first
     assert "runs/table-dist-pu-seed0/scores.csv" in first and "next: " in first
     assert "distpu predict runs/table-dist-pu-seed0 FILE" in first
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,12 +12,13 @@ import numpy as np
 
 from ..datasets import is_image_folder
 from ..estimator import PUEstimator
-from ..files.run_folder import RunFolder
+from ..files.run_folder import Json, RunFolder
 from ..files.scores import score_lines
 from ..inputs import read_labels
 from ..methods import make
 from ..methods.auto import AutoPU
 from ..prior import is_number
+from ..progress import busy
 from .reading import positive_value, read_rows
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ class Answer:
     finished_before: bool  # whether the folder was restored instead of trained
     folder: Path | None
     images: Images | None = None  # what was read, if the rows are images
+    facts: Json | None = None  # what report.json says; None where it was not made
 
     @property
     def what(self) -> str:
@@ -85,6 +87,7 @@ def fit_file(
     labels: str | Path | None = None,
     size: int | None = None,
     strict: bool = False,
+    report: bool = True,
     **settings: Any,
 ) -> Answer:
     """Fit a method on a .csv, .parquet, .npy or .npz file and rank its unlabelled rows, as `distpu fit FILE` does.
@@ -95,6 +98,7 @@ def fit_file(
     positive  the label value of known positives, when it is not 1
     id        a column that names the rows in scores.csv; without it a row's number names the row, from 0
     folder    the model and scores.csv are written there; a finished folder is restored instead of trained
+    report    whether to write report.json and report.html into the folder as well
     method    a name in METHODS; "auto" takes BlendPU for a table and DistPU for images
     labels    a .npy file with the labels of a .npy or .npz file, one per row
     size      side of the images in pixels; by default it follows from their own sizes
@@ -124,7 +128,7 @@ def fit_file(
     before = run is not None and run.finished
     start, earlier = time.perf_counter(), run.seconds() if run else 0.0
     model.fit(X, y, folder=place)
-    seconds = earlier if before else earlier + time.perf_counter() - start
+    seconds = earlier if before else round(earlier + time.perf_counter() - start, 2)
     if isinstance(model, AutoPU):
         model = model.chosen_
     s, _ = read_labels(y, model.pos_label)
@@ -152,7 +156,21 @@ def fit_file(
         if not before:
             run.keep_seconds(seconds)
         run.keep_ranked(score_lines(*(ranked[name].to_numpy() for name in ranked)))
+        if report:
+            answer = _with_page(answer, X, s, run)
     return answer
+
+
+def _with_page(answer: Answer, X: Any, s: np.ndarray, run: RunFolder) -> Answer:
+    """Write report.json and report.html."""
+    from ..report.page import write_page
+    from .facts import facts
+
+    with busy("making the page"):
+        found = facts(answer, X, s)
+        run.keep_facts(found)
+        write_page(run.path)
+    return replace(answer, facts=found)
 
 
 def _ranked(model: PUEstimator, X: Any, s: np.ndarray, ids: np.ndarray | None) -> pd.DataFrame:

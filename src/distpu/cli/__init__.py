@@ -16,6 +16,7 @@ from .fit import fit
 from .methods import methods
 from .predict import predict
 from .prior import prior
+from .report import report
 from .reproduce import reproduce
 from .show import show
 from .tune import tune
@@ -85,5 +86,5 @@ def start(
         print(context.get_help())
 
 
-for command in (fit, predict, show, prior, diagnose, demo, reproduce, compare, tune, methods, data):
+for command in (fit, predict, report, show, prior, diagnose, demo, reproduce, compare, tune, methods, data):
     app.command()(command)

@@ -73,6 +73,10 @@ def fit(
         int | None, typer.Option(metavar="N", help="Images: their side in pixels, else one that fits their own sizes.")
     ] = None,
     strict: Strict = False,
+    report: Annotated[
+        bool,
+        typer.Option("--report/--no-report", help="Files: also write report.html, a page that explains the answer."),
+    ] = True,
     data_root: DataRoot = None,
 ) -> None:
     """Train on your own table or images, or on a data set.
@@ -131,7 +135,7 @@ def fit(
             raise ValueError(f"{method} has no presets; leave --preset out")
         values = {"preset": preset, **values}
     values = {"prior": read_prior(prior, "auto"), "random_state": seed, **values}
-    values |= {"labels": labels, "size": size, "strict": strict}
+    values |= {"labels": labels, "size": size, "strict": strict, "report": report}
     _print_answer(fit_file(data, label, positive=positive, method=method, folder=folder, **values))
 
 
@@ -200,6 +204,8 @@ def _print_answer(answer: Answer) -> None:
     mark = f"mark those that are positive in {answer.label!r} as such"
     if answer.source.is_dir():
         mark = f"move those that are positive into {answer.source / 'positive'}"
+    if answer.facts is not None:
+        print(f"the page that explains it: {folder}/{RunFolder.PAGE}")
     fill(f"next: look at the {answer.what} on top; {mark} and fit again, with a --folder of its own")
     say_settings(answer.model)
     print(f"score new {answer.what}:  distpu predict {folder} {'FOLDER' if answer.source.is_dir() else 'FILE'}")
@@ -252,7 +258,7 @@ def _print_top(answer: Answer) -> None:
         max(map(len, [name, *cells])) + 2 for name, cells in zip(header, columns, strict=True)
     )
     if answer.top is not None:
-        for name in answer.top:
+        for name in answer.top if answer.facts is None else answer.facts["top"]["columns"]:
             cells = [visible(one) for one in answer.top[name].head(TOP)]
             room -= max(map(len, [visible(name), *cells])) + 2
             if room < 0 or len(header) == 2 + SHOWN:

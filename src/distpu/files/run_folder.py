@@ -10,13 +10,14 @@ import os
 import re
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import atomic
-from .fitted import Fitted, is_estimate, settings
+from .config import CONFIG_RULES, differences
+from .fitted import Fitted, is_estimate
 from .lock import LOCK, lock, unwritable
 from .scores import cell
 
@@ -134,7 +135,7 @@ class RunFolder:
             self._refuse_links()
             if self.exists:
                 there = self.config()
-                differ = _differences(there, config)
+                differ = differences(there, config)
                 if not differ and "seed" in config and "seed" not in there:
                     raise ValueError(f"{folder / self.CONFIG} has no 'seed'; {atomic.REMEDY}")
                 if not differ:
@@ -352,6 +353,21 @@ class RunFolder:
     def _trial(self, number: int) -> Path:
         return self.path / f"trial-{number:04d}.npz"
 
+    def finished_at(self) -> float:
+        """When the run ended, in seconds since 1970."""
+        return (self.path / self.DONE).stat().st_mtime
+
+    def facts(self) -> Json:
+        """What report.json says: every fact of the page."""
+        return atomic.read_signed(self.path / self.FACTS, "schema")[0]
+
+    def keep_facts(self, facts: Json) -> None:
+        atomic.write_signed(self.path / self.FACTS, facts)
+
+    def keep_page(self, html: str) -> Path:
+        atomic.write(self.path / self.PAGE, html.encode())
+        return self.path / self.PAGE
+
     @property
     def ranked(self) -> Path:
         return self.path / self.RANKED
@@ -364,27 +380,3 @@ class RunFolder:
         """Write which images could not be read, and why."""
         lines = "".join(f"{cell(name)},{cell(why)}\n" for name, why in broken)
         atomic.write(self.path / self.BROKEN, f"id,reason\n{lines}".encode("utf-8", "replace"))
-
-
-CONFIG_RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "method": (lambda v: isinstance(v, str), "a string"),
-    "params": (settings, "names with a string, a number, true, false or null each"),
-    "data": (lambda v: isinstance(v, dict), "names with values"),
-    "seed": (lambda v: type(v) is int and 0 <= v < 2**32, "a whole number from 0"),
-}
-
-
-def _differences(old: Json, new: Json) -> list[str]:
-    """What of parameters and data differs. Device, progress and the name of a preset may change before a resume."""
-
-    def pairs(a: Json, b: Json, keys: Iterable[str]) -> str:
-        return ", ".join(f"{k}={b.get(k)!r} (there: {a.get(k)!r})" for k in keys if a.get(k) != b.get(k))
-
-    a, b = ({"method": config["method"], **config["params"]} for config in (old, new))
-    params = pairs(a, b, [k for k in sorted(a | b) if k not in ("device", "progress", "preset")])
-    a, b = old["data"], new["data"]
-    data = pairs(a, b, ("dataset", "rows", "shape", "labelled", "scenario"))
-    if not data and a != b:  # only checksums differ, whose values tell a reader nothing
-        sums = [k for k in sorted(a | b) if a.get(k) != b.get(k)]
-        data = f"as many rows, other {' and '.join(sums).replace('fingerprint', 'values')}"
-    return [f"{what}: {text}" for what, text in (("parameters", params), ("data", data)) if text]

@@ -21,7 +21,16 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ._rows import SCENARIOS, Metric
-from .called import lee_liu, prior_gap, pu_accuracy, pu_f1, pu_precision, pu_proxy_accuracy, pu_recall
+from .called import (
+    lee_liu,
+    precision_and_recall,
+    prior_gap,
+    pu_accuracy,
+    pu_f1,
+    pu_precision,
+    pu_proxy_accuracy,
+    pu_recall,
+)
 from .ranking import pu_auc, pu_average_precision, pu_roc_auc
 from .risks import LOSSES, pu_non_negative_risk, pu_unbiased_risk, sigmoid_loss
 from .true_labels import METRICS, evaluate
@@ -34,6 +43,7 @@ __all__ = [
     "Metric",
     "evaluate",
     "lee_liu",
+    "precision_and_recall",
     "prior_gap",
     "pu_accuracy",
     "pu_auc",

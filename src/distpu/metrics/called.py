@@ -46,9 +46,7 @@ def pu_precision(
     Assumes that the labelled rows are a random draw from the positives and that the prior is right. A prior too high
     by a tenth of itself gives a precision too high by a tenth (in a single set by less).
     """
-    calls = _Calls.of(s, z, prior, scenario, threshold)
-    value, by_q = _ratio(calls.theta * calls.r, calls.q), -_ratio(calls.theta * calls.r, calls.q**2)
-    return calls.metric(value, _ratio(calls.theta, calls.q), by_q, _ratio(calls.r, calls.q), 0, 1)
+    return _Calls.of(s, z, prior, scenario, threshold).precision()
 
 
 def pu_recall(s: np.ndarray, z: np.ndarray, *, threshold: float = 0.0) -> Metric:
@@ -58,8 +56,14 @@ def pu_recall(s: np.ndarray, z: np.ndarray, *, threshold: float = 0.0) -> Metric
     Assumes that the labelled rows are a random draw from the positives. It needs no prior. A model that has seen the
     labelled rows finds too many of them: give scores of rows held out.
     """
-    calls = _Calls.of(s, z, None, "case-control", threshold)
-    return calls.metric(calls.r, 1, 0, 0, 0, 1)
+    return _Calls.of(s, z, None, "case-control", threshold).recall()
+
+
+def precision_and_recall(called_p: int, n_p: int, called_u: int, n_u: int, prior: float) -> tuple[Metric, Metric]:
+    """Return pu_precision (case-control) and pu_recall from counts of the rows called: a curve needs many of them."""
+    r, u = called_p / n_p, called_u / n_u
+    calls = _Calls(r, u, u, 1 - u, share(prior), prior, 0.0, n_p, n_u)
+    return calls.precision(), calls.recall()
 
 
 def pu_f1(s: np.ndarray, z: np.ndarray, prior: float, scenario: str = "case-control", threshold: float = 0.0) -> Metric:
@@ -129,6 +133,13 @@ class _Calls:
         r, u = called[s == 1].mean(), called[s == 0].mean()
         left = w * (~called[s == 1]).mean() + (1 - w) * (~called[s == 0]).mean()
         return cls(r, u, w * r + (1 - w) * u, left, theta, prior, w, int((s == 1).sum()), int((s == 0).sum()))
+
+    def precision(self) -> Metric:
+        value, by_q = _ratio(self.theta * self.r, self.q), -_ratio(self.theta * self.r, self.q**2)
+        return self.metric(value, _ratio(self.theta, self.q), by_q, _ratio(self.r, self.q), 0, 1)
+
+    def recall(self) -> Metric:
+        return self.metric(self.r, 1, 0, 0, 0, 1)
 
     def metric(self, value: float, by_r: float, by_q: float, by_theta: float, low: float, high: float) -> Metric:
         """Return the value within its range, and its error by the delta method from the slopes by r, q and theta."""

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import logit
 from scipy.stats import norm
 
-from ..metrics import Metric, pu_precision, pu_recall
+from ..metrics import Metric, precision_and_recall
 from .calibration import FAR, Calibration
 from .choice import Choice, read_choice
 from .held_out import HeldOut, Table
@@ -153,9 +153,7 @@ def expected(
     n_p, n_u = held_out.labelled.rows, held_out.unlabelled.rows
     k_p, k_u = held_out.labelled.at_least(cut), held_out.unlabelled.at_least(cut)
     total = held_out.total
-    s = np.repeat([1, 0], [n_p, n_u])
-    called = np.repeat([1, 0, 1, 0], [k_p, n_p - k_p, k_u, n_u - k_u])
-    precision, recall = pu_precision(s, called, prior, threshold=0.5), pu_recall(s, called, threshold=0.5)
+    precision, recall = precision_and_recall(k_p, n_p, k_u, n_u, prior)
     right, found = float(precision), float(recall)
     if calibration is not None:
         p = held_out.unlabelled.sums(calibration)

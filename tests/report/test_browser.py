@@ -1,0 +1,109 @@
+"""The page in a real browser. Where no Chromium is found, or playwright is not installed, these tests are skipped."""
+
+import shutil
+
+import pytest
+
+from distpu.report.html import give
+from distpu.report.page import page
+from hostile import ALL, FORMULA, SCRIPT, hostile
+
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
+FLAGS += ["--disable-component-update", "--disable-sync"]
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed; apt-get install chromium")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with playwright.sync_playwright() as started:
+        opened = started.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def shown(browser, tmp_path):
+    """Show HTML at a width; whatever the console says or the page asks for is kept."""
+
+    def show(html, width=1280, **options):
+        path = tmp_path / "report.html"
+        path.write_text(html, encoding="utf-8")
+        tab = browser.new_page(viewport={"width": width, "height": 844}, **options)
+        tab.said, tab.asked = [], []
+        tab.on("console", lambda message: tab.said.append(message.text))
+        tab.on("pageerror", lambda error: tab.said.append(str(error)))
+        tab.on("request", lambda request: tab.asked.append(request.url))
+        tab.goto(path.as_uri())
+        assert [asked for asked in tab.asked if not asked.startswith("data:")] == [path.as_uri()]
+        return tab
+
+    return show
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
+def test_the_page_is_quiet_and_as_wide_as_the_screen(answer, shown, width, scheme):
+    tab = shown(page(answer.facts), width, color_scheme=scheme)
+    assert tab.said == [] and tab.evaluate("document.documentElement.scrollWidth") <= width
+    assert f"About {answer.hidden:,.0f} of the" in tab.inner_text("h1")
+    sizes = tab.evaluate("[...document.querySelectorAll('svg.chart')].map(e => e.getBoundingClientRect().width)")
+    assert len(sizes) >= 4 and min(sizes) > 250
+    light = tab.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert light == (scheme == "light")
+
+
+def test_the_slider_says_what_a_cut_gives(answer, shown):
+    tab = shown(page(answer.facts), 390)
+    points = answer.facts["curve"]["points"]
+    for place in (0, len(points) // 3, len(points) - 1):
+        tab.fill("#rows", str(place))
+        point = points[place]
+        assert tab.inner_text("#say-rows") == f"{point['rows']:,} row{'s' * (point['rows'] != 1)}"
+        assert tab.inner_text("#say-right") == f"{int(point['precision'] * point['rows'] + 0.5):,}"
+        assert tab.inner_text("#say-recall") == give((point["recall"], point["recall_error"]))
+    mark = float(tab.get_attribute("#mark-cut", "x1"))
+    tab.focus("#rows")
+    tab.keyboard.press("Home")
+    assert float(tab.get_attribute("#mark-cut", "x1")) < mark
+    assert tab.get_attribute("#dot-precision", "cx") == tab.get_attribute("#mark-cut", "x1")
+    assert tab.get_attribute("#rows", "aria-valuetext").startswith(f"{points[0]['rows']:,} row")
+
+
+def test_the_page_starts_at_the_cut_in_use(answer, shown):
+    tab = shown(page(answer.facts))
+    shown_rows = int(tab.inner_text("#say-rows").split()[0].replace(",", ""))
+    assert abs(shown_rows - answer.predicted) <= 0.1 * answer.predicted + 2
+
+
+def test_hostile_names_and_cells_stay_text(answer, shown):
+    tab = shown(page(hostile(answer.facts)), 390)
+    tab.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true })")
+    for place in tab.query_selector_all("th, td, bdi")[:60]:
+        place.hover(force=True)
+    assert tab.title() != "owned" and tab.said == []
+    assert tab.evaluate("document.scripts.length") == 2 and tab.query_selector_all("img") == []
+    body = tab.inner_text("body")
+    assert SCRIPT in body and FORMULA in body and "gpj.exe" in body and "\\u202e" in body
+    cells = [cell.inner_text() for cell in tab.query_selector_all("#top > .wide tbody tr:first-child td bdi")]
+    assert cells[1:] == [text.replace("\u202e", "\\u202e").replace("\u2028", "\\u2028").replace("\u2067", "\\u2067")
+                         for text in ALL]  # fmt: skip
+    assert tab.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_the_policy_stops_a_script_that_came_in_all_the_same(answer, shown):
+    html = page(answer.facts).replace(
+        "</main>",
+        "<img src='data:,' onerror='document.title=1'><script>document.title='owned'</script></main>",
+    )
+    tab = shown(html)
+    assert tab.title() == "customers.csv: hidden positives" and any(
+        "Content Security Policy" in said for said in tab.said
+    )
+
+
+def test_the_page_prints(answer, shown, tmp_path):
+    tab = shown(page(answer.facts))
+    tab.emulate_media(media="print")
+    assert not tab.is_visible("#rows") and tab.is_visible("#say-rows")
+    assert len(tab.pdf()) > 20_000
