@@ -35,7 +35,9 @@ OWN |= {"genpu": {"game_epochs": 12, "game_lr": 3e-3, "epochs": 4, "width": 32, 
 OWN |= {"pulns": {"episodes": 1, "epochs": 4, "batch_size": 64}}
 
 
-OWN |= {"dist-pu-plus": {"labelled": 8}}  # else a batch of 32 has one unlabelled row
+# a batch of 32 would have no unlabelled row
+OWN |= {"dist-pu-plus": {"batch_size": 64, "labelled": 16, "warm_up_epochs": 4}}
+OWN |= {"ncpu": {"hidden": 16, "lr": 0.01}}
 
 
 NETWORKS = [name for name, cls in METHODS.items() if issubclass(cls, NetworkMethod)]

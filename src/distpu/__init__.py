@@ -46,6 +46,7 @@ _HOME = {
     "AutoPU": "methods.auto",
     "DistPUBoost": "methods.dist_pu_boost",
     "DistPUPlus": "methods.dist_pu_plus",
+    "NcPU": "methods.ncpu",
     "PUEstimator": "estimator",
     "load": "saved",
     "Answer": "answer",
@@ -77,6 +78,7 @@ __all__ = [
     "APU",
     "CVIR",
     "LBE",
+    "NcPU",
     "METHODS",
     "NNPU",
     "PN",
@@ -144,6 +146,7 @@ if TYPE_CHECKING:
     from .methods.llgc import LLGC
     from .methods.max_margin import MaxMarginPU
     from .methods.naive import Naive
+    from .methods.ncpu import NcPU
     from .methods.nnpu import NNPU
     from .methods.pan import PAN
     from .methods.pn import PN

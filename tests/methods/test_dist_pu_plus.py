@@ -144,7 +144,9 @@ def test_the_parts_change_after_the_warm_up_also_when_a_run_is_resumed(toy):
 
 def test_pairs_memory_means_and_the_teachers_prediction_learn_too(toy):
     X, labels, y = toy
-    told = dict(pairs=1.0, memory=0.5, keep=0.9, targets="mean", predicts="teacher", decay=0.9, optimiser="sgd")
+    told = dict(
+        pairs=1.0, hidden=16, memory=0.5, keep=0.9, targets="mean", predicts="teacher", decay=0.9, optimiser="sgd"
+    )
     fitted = small("dist-pu-plus", prior=0.4, rise=1, lr=0.05, decay_all=False, **told).fit(X, labels)
     assert (fitted.predict(X) == y)[labels == 0].mean() > 0.85
     assert fitted.history_[-1]["pairs"] > 0 and not fitted.model_.training

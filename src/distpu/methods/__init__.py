@@ -76,6 +76,7 @@ METHODS = Methods(
         "pan": "pan.PAN",
         "genpu": "genpu.GenPU",
         "pulns": "pulns.PULNS",
+        "ncpu": "ncpu.NcPU",
         "elkan-noto": "elkan_noto.ElkanNoto",
         "bagging-pu": "bagging_pu.BaggingPU",
         "two-step": "two_step.TwoStep",

@@ -132,6 +132,8 @@ class DistPUPlus(NetworkMethod):
     consistency: float = param(1.0, "eta, weight of the teacher's targets on the rows that are not mixed", least=0)
     pairs: float = param(0.0, "omega, weight of the pair loss; 0 leaves the pass that it takes out", least=0)
 
+    hidden: int = param(2048, "width of the layer between features and the vectors of pairs", least=1)
+
     # the teacher
     decay: float = param(0.99, "share of its own weights that the teacher keeps in a step", least=0, below=1)
     targets: str = param("quantile", "what meets the prior: the targets' decisions ('quantile') or their 'mean'",
@@ -150,7 +152,7 @@ class DistPUPlus(NetworkMethod):
         model = nn.ModuleDict({"net": run.net()})
         if self.pairs:
             width, device = nets.head_of(model["net"].get_submodule("body")).in_features, run.data.s.device
-            model["projector"], model["predictor"] = projector(width).to(device), predictor().to(device)
+            model["projector"], model["predictor"] = projector(width, self.hidden).to(device), predictor().to(device)
         objective = WithTeacher(self, model, run)
         recipe = self._recipe(
             epochs=self.warm_up_epochs + self.epochs,
