@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from distpu.methods._parts import LOSSES, Memory, sigmoid_loss
-from distpu.methods.apu import APU, Apnu, Purr, Shift, apnu_risk, purr_risk
+from distpu.methods.apu import APU, Apnu, Purr, Shift, apnu_risk, levelled, purr_risk
 from distpu.methods.nnpu import abspu_risk
 from distpu.train.data import PUData, mean_where
 from distpu.train.loop import Risk
@@ -192,3 +192,38 @@ def test_a_target_prior_needs_target_rows(toy):
 
 def test_batches_are_stratified_by_default():
     assert paper(APU()).sampling == "stratified" and paper(APU())._recipe().sampling == "stratified"
+
+
+def test_a_posterior_that_is_levelled_has_the_priors_mean_and_the_same_order():
+    z = torch.linspace(-9, -1, 50)
+    labels = (torch.arange(50) % 5 == 0).float()
+    sigma = levelled(z, labels, 0.4)
+    assert sigma[labels == 0].mean().item() == pytest.approx(0.4, abs=1e-5) and (sigma.diff() > 0).all()
+    close(levelled(torch.logit(sigma), labels, 0.4), sigma, 1e-5)
+    saturated = levelled(torch.tensor([-200.0, -300.0, 80.0]), torch.zeros(3), 0.4)
+    assert saturated.mean().item() == pytest.approx(0.4, abs=1e-5)
+
+
+def test_a_posterior_far_below_the_prior_holds_a_network_at_no_positives():
+    """On Alzheimer's seed 3 step 1 ended with a tenth called positive, and step 2 never called one."""
+    labels = (torch.arange(128) < 17).float()
+    z = torch.full((128,), -4.0, requires_grad=True)  # a network that tells no rows apart and calls none positive
+    low = torch.full((128,), 0.1)
+
+    def pull(sigma):
+        """How much the intercept of the network is pushed up."""
+        (slope,) = torch.autograd.grad(apnu_risk(z, labels, sigma, None, Shift(0.5, 0.5), 0.5), z)
+        return -slope.sum().item()
+
+    assert pull(low) < 0
+    assert pull(levelled(torch.logit(low), labels, 0.5)) == pytest.approx(0, abs=1e-6)
+
+
+def test_step_2_gets_the_levelled_posterior(toy, monkeypatch):
+    X, labels, _ = toy
+    seen, init = [], Memory.__init__
+    monkeypatch.setattr(Memory, "__init__", lambda self, values: seen.append(values) or init(self, values))
+    for level in (False, True):
+        small("apu", prior=0.4, posterior_epochs=1, epochs=1, level=level).fit(X, labels)
+    plain, moved = (values[torch.from_numpy(labels) == 0].mean().item() for values in seen)
+    assert moved == pytest.approx(0.4, abs=1e-4) and abs(plain - 0.4) > 0.01

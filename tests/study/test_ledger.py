@@ -267,3 +267,11 @@ def test_runs_merge_by_copying_files(made, tmp_path):
     found = known(experiment, there.parent)
     assert found == known(experiment, folder / "results")
     assert reproduce.missing(experiment, found) == []
+
+
+@pytest.mark.parametrize("name", ["table-2", "table-3", "extra"])
+def test_lines_kept_in_the_repository_are_found_by_todays_keys(name):
+    """A setting that is new to a method must be in estimator.ADDED, or `distpu reproduce` makes all runs again."""
+    experiment = experiments.read(name)
+    lines = (REPOSITORY / "results/paper" / name / "runs.jsonl").read_text().splitlines()
+    assert {json.loads(line)["key"] for line in lines} <= experiment.keys

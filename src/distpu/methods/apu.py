@@ -18,6 +18,9 @@ Assumes: source and target have the same density of negatives; their densities o
 priors are needed. The unlabelled rows of X are the source. `target_unlabelled` in fit is the target, and aPU then
 predicts for the target.
 
+A sigma far below the prior makes a network that calls no row positive a point of rest of step 2: level=True holds
+its mean at the prior.
+
 Differs from its public code: the epoch kept is the last one; that code holds out 1/6 of the rows and keeps the epoch
 with the least risk on them. The trainer is the shared one; that code has AdamW with amsgrad, lr 1e-3, 200 epochs, batch
 5000. Step 1 has half the epochs of step 2, since a longer training makes sigma too sure of the rows it was trained on.
@@ -63,6 +66,16 @@ class Shift:
         return mean_where(l(z), s == 0) if z_target is None else l(z_target).mean()
 
 
+def levelled(z: Tensor, s: Tensor, prior: float) -> Tensor:
+    """Return sigma(z + b), with the b that makes its mean over U the prior, by bisection."""
+    u = z[s == 0].double()
+    low, high = (float(edge) - 40 * sign for edge, sign in ((-u.max(), 1), (-u.min(), -1)))
+    for _ in range(100):
+        b = (low + high) / 2
+        low, high = (b, high) if (u + b).sigmoid().mean() < prior else (low, b)
+    return (z + b).sigmoid()
+
+
 def apnu_risk(z: Tensor, s: Tensor, sigma: Tensor, z_target: Tensor | None, shift: Shift, rho: float) -> Tensor:
     """(1-rho) target_prior E_P[l(z)] + kappa W- + rho |E_T[l(z)] - kappa W+|; with rho = 1 it is wUU."""
     l, U = LOSSES[shift.loss], s == 0  # noqa: E741
@@ -97,6 +110,8 @@ class APU(NetworkMethod):
     target_prior: float | None = param(None, "share of positives among the target rows; None means that of `prior`",
                                        above=0, below=1)  # fmt: skip
     loss: str = param("sigmoid", "surrogate l(z) of step 2; step 1 has the logistic loss", one_of=tuple(LOSSES))
+    level: bool = param(False, "moves sigma's logits so that its mean over the unlabelled rows is the prior; if step 1 "
+                        "ends far below, step 2 may call no row positive", one_of=(False, True))  # fmt: skip
     posterior_epochs: int = tuned(30, "passes over the rows in step 1", least=1, search=(3, 100, "log"))
     epochs: int = tuned(60, "passes over the rows in step 2", least=1, search=(3, 100, "log"))
     sampling: str = tuned("stratified", "labelled rows in a batch: left to chance, or evenly spread",
@@ -122,7 +137,8 @@ class APU(NetworkMethod):
             first = run.net()
             risk = Risk("posterior", lambda z, s: abspu_risk(z, s, data.prior, "logistic"))
             run.train("posterior", first, risk, self._recipe(epochs=self.posterior_epochs))
-            sigma = Memory(logits(first, data.x).sigmoid())
+            z = logits(first, data.x)
+            sigma = Memory(levelled(z, data.s, data.prior) if self.level else z.sigmoid())
             objective = Apnu(target, shift, sigma, self.rho if self.variant == "apnu" else 1.0)
         model = run.net()
         run.train(self.variant, model, objective, self._recipe())

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import datasets
+from ..estimator import ADDED
 from ..metrics import METRICS
 from ..params import near
 from ..prior import check_prior
@@ -42,7 +43,7 @@ KINDS = {str: "a text", list: "a list, [...] or [[...]]", dict: "a table", bool:
 HELD_OUT = 10  # one PU row in ten chooses the epoch of keep = "pu"; on Alzheimer the last slices do (runs.simulate)
 # Settings that were added after lines had keys, each with the value at which a method does what it did before. At that
 # value a setting is no part of a key, so that lines made before it are still found.
-AS_BEFORE: dict[str, Any] = {"threshold": "auto", "calibrate": "auto", "validation_fraction": 0.0, "views": "none"}
+AS_BEFORE = ADDED
 
 
 @dataclass(frozen=True)
