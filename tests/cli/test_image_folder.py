@@ -62,6 +62,38 @@ def test_a_folder_to_its_ranked_images(here):
     assert "leave --strict out" in refused("predict", run, "new", "--strict")
 
 
+def test_a_table_that_names_images(here):
+    """The same images by a table have the same scores."""
+    done("fit", "photos", *QUICK, "--folder", "a")
+    files = sorted(p.relative_to(here).as_posix() for p in (here / "photos").rglob("*.png"))
+    lines = [f"{name},{'yes' if '/positive/' in name else ''}" for name in files]
+    (here / "t.csv").write_text("\n".join(["file,known", *lines, ""]))
+    ended = distpu("fit", "t.csv", "--label", "known", "--images", "file", *QUICK, "--folder", "b")
+    assert ended.code == 0 and ended.err.startswith("50 grey images"), ended.err
+    a, b = (rows((here / run / "scores.csv").read_text()) for run in "ab")
+    assert b == [{**row, "id": f"photos/{row['id']}"} for row in a]
+
+    (here / "n.csv").write_text("x,file\n1,new/c.png\n2,new/gone.png\n3,new/b/=bright.png\n")
+    ended = distpu("predict", "b", "n.csv")
+    assert "1 image cannot be read (new/gone.png: No such file or directory)" in ended.err
+    assert [row["id"] for row in rows(ended.out)] == ["new/c.png", "new/b/=bright.png"]
+
+
+def test_a_column_of_paths_is_recognised_where_nothing_else_is_there(here):
+    from distpu.answer import read_own
+
+    (here / "t.csv").write_text("file,y\nphotos/positive/0.png,1\nphotos/unlabeled/00.png,0\n")
+    assert read_own("t.csv", "y")[0].shape == (2, 1, 8, 8)
+    (here / "u.csv").write_text("file,y,a\nphotos/positive/0.png,1,5\nphotos/unlabeled/00.png,0,6\n")
+    ended = distpu("fit", "u.csv", "--label", "y")
+    assert "--images file learns the images instead" in ended.err
+    (here / "v.csv").write_text("file,y,a\ngone/0.png,1,5\ngone/00.png,0,6\n")
+    assert "--images" not in distpu("fit", "v.csv", "--label", "y").err
+    assert "has no column 'fil'; did you mean 'file'" in refused("fit", "t.csv", "--label", "y", "--images", "fil")
+    assert "holds no paths of images" in refused("fit", "u.csv", "--label", "y", "--images", "a")
+    assert "--images is for a table" in refused("fit", "photos", "--images", "a")
+
+
 def test_a_method_for_tables_takes_images_too(here):
     done("fit", "photos", "--method", "elkan-noto", "--folder", "run")
     assert len(rows(done("predict", "run", "new"))) == 3

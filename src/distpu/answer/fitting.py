@@ -84,6 +84,7 @@ def fit_file(
     id: str | None = None,
     folder: str | Path | None = None,
     random_state: int = 0,
+    images: str | None = None,
     labels: str | Path | None = None,
     size: int | None = None,
     strict: bool = False,
@@ -100,16 +101,17 @@ def fit_file(
     folder    the model and scores.csv are written there; a finished folder is restored instead of trained
     report    whether to write report.json and report.html into the folder as well
     method    a name in METHODS; "auto" takes BlendPU for a table and DistPU for images
+    images    the column of a table that holds paths of images; those are learnt
     labels    a .npy file with the labels of a .npy or .npz file, one per row
     size      side of the images in pixels; by default it follows from their own sizes
     strict    an image that cannot be read is an error; by default it is left out and listed
     settings  of the method, such as epochs=20 or preset="paper"
     """
     told = {"prior": prior, "random_state": random_state, **settings}
-    if method == "auto" and is_image_folder(path):
+    if method == "auto" and (images is not None or is_image_folder(path)):
         method = "dist-pu"  # as AutoPU takes for images; named, its settings can be given
     make(method, told)._check_parameters()  # so that a wrong setting is reported before the file is read
-    own = read_rows(path, label, labels=labels, size=size, strict=strict)
+    own = read_rows(path, label, images=images, labels=labels, size=size, strict=strict)
     X, y, label = own.X, own.y, own.label
     X, ids = without_ids(X, id, Path(path))
     if own.images is not None:

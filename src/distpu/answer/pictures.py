@@ -14,17 +14,49 @@ CPU_SIDE = 64  # pixels; larger images are scaled down to it where no GPU is fou
 
 def in_folder(path: str | Path, size: int | None, strict: bool) -> datasets.Images:
     """Read the labelled images of a folder."""
-    images = datasets.read_images(path, labelled=True, size=size, bound=_bounded, strict=strict)
+    return _told(datasets.read_images(path, labelled=True, size=size, bound=_bounded, strict=strict))
+
+
+def in_table(path: str | Path, column: str, label: str, size: int | None, strict: bool) -> datasets.Images:
+    """Read the images that a column of a table names."""
+    datasets.check_column(path, column)
+    return _told(datasets.read_image_table(path, column, label, size=size, bound=_bounded, strict=strict))
+
+
+def named_in(path: str | Path, label: str | None) -> str | None:
+    """Return the column that names images, if a table has no other columns beside it and the label."""
+    found, others = datasets.path_columns(path) if Path(path).expanduser().is_file() else ([], [])
+    if len(found) == 1 and set(others) <= {label}:
+        return found[0]
+    for column in found:
+        tell(f"column {column!r} holds paths of images; --images {column} learns the images instead of the table")
+    return None
+
+
+def _told(images: datasets.Images) -> datasets.Images:
     tell(images.said)
     tell(images.what_is_broken)
     return images
 
 
 def for_model(model: Any, path: str | Path, strict: bool = False) -> datasets.Images:
-    """Read the images of a folder as a fitted model takes them."""
-    images = datasets.read_images(path, labelled=False, shape=shape_of(model, path), strict=strict)
+    """Read the images of a folder, or those that a table names, as a fitted model takes them."""
+    shape = shape_of(model, path)
+    if Path(path).expanduser().is_dir():
+        images = datasets.read_images(path, labelled=False, shape=shape, strict=strict)
+    else:
+        found, _ = datasets.path_columns(path)
+        if len(found) != 1:
+            what = "several columns" if found else "no column"
+            raise ValueError(f"{path} has {what} of paths of images, but the model needs images; name a folder of them")
+        images = datasets.read_image_table(path, found[0], None, shape=shape, strict=strict)
     tell(images.what_is_broken)
     return images
+
+
+def takes_images(model: Any) -> bool:
+    """Whether a fitted model takes images."""
+    return len(getattr(model, "shape_", None) or ()) == 3
 
 
 def shape_of(model: Any, path: str | Path) -> tuple[int, ...]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import datasets
 from ..params import near
-from .pictures import in_folder
+from .pictures import in_folder, in_table, named_in
 
 
 @dataclass(frozen=True)
@@ -27,19 +27,28 @@ def read_rows(
     path: str | Path,
     label: str | None,
     *,
+    images: str | None = None,
     labels: str | Path | None = None,
     size: int | None = None,
     strict: bool = False,
 ) -> Own:
-    """Read a table, an array with its labels within or in a second file, or a folder with positive/ and unlabeled/."""
+    """Read a table, an array with its labels within or in a second file, a table of images, or a folder of them."""
     if labels is not None:
         return _with_labels(Path(path), label, labels)
     if datasets.is_image_folder(path):
         if label is not None:
             raise ValueError(f"{path} is a folder of images, whose folders are the labels; leave --label out")
-        images = in_folder(path, size, strict)
-        assert images.y is not None
-        return Own(images.x, images.y, "positive/", images)
+        if images is not None:
+            raise ValueError(f"{path} is a folder of images; --images is for a table that names them: leave it out")
+        found = in_folder(path, size, strict)
+        assert found.y is not None
+        return Own(found.x, found.y, "positive/", found)
+    if (column := images or named_in(path, label)) is not None:
+        if label is None:
+            raise ValueError(f"{path} needs a label column; add --label COLUMN (1 = known positive, 0 = unlabelled)")
+        found = in_table(path, column, label, size, strict)
+        assert found.y is not None
+        return Own(found.x, found.y, label, found)
     if size is not None or strict:
         raise ValueError(f"--size and --strict are for images, and {path} holds none; leave them out")
     return Own(*_read_file(Path(path), label))

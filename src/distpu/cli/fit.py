@@ -66,6 +66,9 @@ def fit(
         typer.Option("--set", metavar="FIELD=VALUE", help="A setting of the method (distpu methods NAME); repeatable."),
     ] = None,
     preset: Preset = "auto",
+    images: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="A table's column of paths of images: those are learnt.")
+    ] = None,
     labels: Annotated[
         Path | None, typer.Option(metavar="FILE", help="A .npy or .npz file: a .npy file with one label per row.")
     ] = None,
@@ -109,7 +112,7 @@ def fit(
 
     if data not in datasets.NAMES:
         check_file(data, label, needs_label=True)
-        if method == "auto" and datasets.is_image_folder(data):
+        if method == "auto" and (images is not None or datasets.is_image_folder(data)):
             method = "dist-pu"  # as AutoPU takes for images; named, its settings and presets can be given
     if data not in datasets.NAMES or method != "auto":  # else the data choose the method
         check_options(method, values, prior)
@@ -135,7 +138,7 @@ def fit(
             raise ValueError(f"{method} has no presets; leave --preset out")
         values = {"preset": preset, **values}
     values = {"prior": read_prior(prior, "auto"), "random_state": seed, **values}
-    values |= {"labels": labels, "size": size, "strict": strict, "report": report}
+    values |= {"images": images, "labels": labels, "size": size, "strict": strict, "report": report}
     _print_answer(fit_file(data, label, positive=positive, method=method, folder=folder, **values))
 
 

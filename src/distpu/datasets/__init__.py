@@ -13,6 +13,7 @@ from pathlib import Path
 from . import alzheimer
 from .arrays import read_label_array
 from .fetch import located
+from .image_table import check_column, path_columns, read_image_table
 from .images import Images, is_image_folder
 from .images import read_folder as read_images
 from .known import COUNTS, INFO, MD5, NAMES, SOURCES, Dataset, Info, info
@@ -21,8 +22,9 @@ from .places import found, home
 from .readers import breast_cancer, cifar10, digits, fashion_mnist
 from .table import read
 
-__all__ = ["COUNTS", "MD5", "NAMES", "SOURCES", "Dataset", "Images", "Info", "catalog", "count_rows", "info",
-           "is_image_folder", "load", "pieces", "read", "read_images", "read_label_array"]  # fmt: skip
+__all__ = ["COUNTS", "MD5", "NAMES", "SOURCES", "Dataset", "Images", "Info", "catalog", "check_column", "count_rows",
+           "info", "is_image_folder", "load", "path_columns", "pieces", "read", "read_image_table", "read_images",
+           "read_label_array"]  # fmt: skip
 
 
 def load(name: str, root: str | Path | None = None, download: bool = True) -> Dataset:

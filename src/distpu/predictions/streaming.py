@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import __version__, datasets
-from ..answer.pictures import for_model
+from ..answer.pictures import for_model, takes_images
 from ..estimator import PUEstimator
 from ..files.out import check_out, opened_out, plain_goal
 from ..files.scores import check_ending
@@ -99,13 +99,18 @@ class _Job:
         self.own_ids: list[str] | None = None
         if data in datasets.NAMES:
             self.x = datasets.load(data, data_root).x_test
-        elif self.names is None and self.path.is_dir() and not rows.holds_tables(self.path):
+        elif self.names is None and self._holds_images():
             images = for_model(model, self.path, strict)
             self.x, self.own_ids = images.x, [str(name) for name in images.names]
         encoder = getattr(model, "encoder_", None)
         self.encodes, own = encoder is not None, getattr(encoder, "id", None)
         self.id = id if id is not None else own if isinstance(own, str) else None
         self.said: dict[str, str] = {}
+
+    def _holds_images(self) -> bool:
+        if self.path.is_dir():
+            return not rows.holds_tables(self.path)
+        return takes_images(self.model) and bool(datasets.path_columns(self.path)[0])
 
     def identity(self) -> str:
         return rows.identity(self.path) if self.path.exists() else self.path.name
