@@ -11,7 +11,7 @@ SRC = Path(__file__).parents[1] / "src/distpu"
 LAYERS = [
     {"cli"},
     {"study"},
-    {"predictions", "show"},
+    {"predictions", "show", "export"},
     {"answer"},
     {"report", "tune", "saved", "diagnosis"},
     {"judge"},

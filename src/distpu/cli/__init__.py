@@ -12,6 +12,7 @@ from .compare import compare
 from .data import data
 from .demo import demo
 from .diagnose import diagnose
+from .export import export
 from .fit import fit
 from .methods import methods
 from .predict import predict
@@ -86,5 +87,5 @@ def start(
         print(context.get_help())
 
 
-for command in (fit, predict, report, show, prior, diagnose, demo, reproduce, compare, tune, methods, data):
+for command in (fit, predict, report, show, export, prior, diagnose, demo, reproduce, compare, tune, methods, data):
     app.command()(command)
