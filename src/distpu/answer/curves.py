@@ -46,7 +46,7 @@ def cuts_of(cut: FittedCut, interval: tuple[float, float] | None, called: int) -
     table, total = cut.held_out.unlabelled, cut.held_out.total
     above = np.array(table.above) * total / table.rows
     points = []
-    for i in _spread(above, max(cut.prior * total, called), total):
+    for i in _spread(above, cut.prior * total, called, total):
         given = expected(table.below(i), cut.held_out, cut.prior, cut.calibration, interval)
         points.append(
             {
@@ -66,7 +66,7 @@ def cuts_by_probability(p: np.ndarray, called: int) -> list[dict[str, float]]:
     found, total = np.cumsum(p), len(p)
     above = np.arange(total, 0, -1).astype(float)
     points = []
-    for i in _spread(above, max(float(found[-1]), called), total):
+    for i in _spread(above, float(found[-1]), called, total):
         n = total - i
         right = float(found[n - 1])
         given = {"rows": n, "probability": float(p[n - 1]), "precision": right / n, "recall": right / float(found[-1])}
@@ -74,10 +74,10 @@ def cuts_by_probability(p: np.ndarray, called: int) -> list[dict[str, float]]:
     return points
 
 
-def _spread(above: np.ndarray, wanted: float, total: int) -> list[int]:
-    """Return places of `above`, which falls: even steps of rows, and finer ones at the top; fewest rows first."""
-    most = min(float(total), max(10.0, FURTHER * wanted))
-    goals = np.concatenate([np.linspace(1, most, POINTS // 2), np.geomspace(1, most, POINTS // 2)])
+def _spread(above: np.ndarray, hidden: float, called: int, total: int) -> list[int]:
+    """Return places of `above`, which falls: even steps of rows, finer ones at the top, and the rows called now."""
+    most = min(float(total), max(10.0, FURTHER * max(hidden, called)))
+    goals = np.concatenate([np.linspace(1, most, POINTS // 2), np.geomspace(1, most, POINTS // 2), [max(1, called)]])
     places = len(above) - 1 - np.searchsorted(above[::-1], goals)
     return np.unique(np.clip(places, 0, len(above) - 1))[::-1].tolist()
 

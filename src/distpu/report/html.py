@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
+SHORT = 18  # characters of a cell that is not broken into lines
 # Control characters, marks that turn the direction of text round, and halves of characters: they are spelt out.
 _ODD = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 
@@ -19,6 +20,11 @@ def text(value: Any) -> str:
 def user(value: Any) -> str:
     """Return a user's own text. Its direction does not reach beyond it."""
     return f"<bdi>{text(value)}</bdi>"
+
+
+def cell(value: Any) -> str:
+    """Return a user's value for a table. A short one stays on one line."""
+    return f'<span class="short">{user(value)}</span>' if len(str(value)) <= SHORT else user(value)
 
 
 def join(*parts: str) -> str:

@@ -13,7 +13,7 @@ from .charts import (
     members_chart,
     sensitivity_chart,
 )
-from .html import count, details, give, join, key, paragraph, percent, section, table, terms, text, two, user
+from .html import cell, count, details, give, join, key, paragraph, percent, section, table, terms, text, two, user
 
 Facts = dict[str, Any]
 FIRST, MANY = 10, 12  # rows on top, and columns, that are shown without a click
@@ -94,7 +94,7 @@ def top_rows(facts: Facts) -> str:
     top = facts["top"]
     header = ["", text(facts["id"] or "row"), "probability", *(user(name) for name in top["columns"])]
     lines = [
-        [str(row["rank"]), user(row["id"]), _bar(row["probability"]), *(user(cell) for cell in row["cells"])]
+        [str(row["rank"]), cell(row["id"]), _bar(row["probability"]), *(cell(one) for one in row["cells"])]
         for row in top["rows"]
     ]
     first = table(header, lines[:FIRST], right=(0,))
@@ -109,7 +109,7 @@ def top_rows(facts: Facts) -> str:
 def _bar(p: float) -> str:
     shown = f"{p:.3f}" if p < 0.9995 else "> 0.999"
     bar = f'<rect class="bar" x="0" y="1" width="{max(1.0, round(56 * p, 1))}" height="8" rx="2"/>'
-    return f'{shown} <svg width="58" height="10" aria-hidden="true">{bar}</svg>'
+    return f'<span class="short">{shown} <svg width="58" height="10" aria-hidden="true">{bar}</svg></span>'
 
 
 def _sheet(images: Facts | None) -> str:
@@ -312,7 +312,7 @@ def columns(facts: Facts) -> str:
         return ""
     left = sum(not one["used"] for one in listed)
     lines = [
-        [user(one["name"]), text(one["kind"]), text(one["what"]), "" if one["used"] else "left out"] for one in listed
+        [cell(one["name"]), text(one["kind"]), text(one["what"]), "" if one["used"] else "left out"] for one in listed
     ]
     body = table(["column", "kind", "what was done", ""], lines)
     said = f"{len(listed)} columns were read" + (f"; {left} of them were left out." if left else " and used.")
