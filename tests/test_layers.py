@@ -10,7 +10,7 @@ import pytest
 SRC = Path(__file__).parents[1] / "src/distpu"
 LAYERS = [
     {"cli"},
-    {"study"},
+    {"study", "plots"},
     {"predictions", "show", "export"},
     {"answer"},
     {"report", "tune", "saved", "diagnosis"},
@@ -20,6 +20,7 @@ LAYERS = [
     {"prior", "threshold", "nets"},
     {"datasets", "metrics", "inputs", "weights"},
     {"files", "params", "progress"},
+    {"notebook"},
 ]
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
 NO_TORCH = ["estimator", "prior", "threshold", "inputs", "datasets", "params", "metrics", "files", "progress", "cli"]

@@ -23,6 +23,7 @@ from .files.atomic import REMEDY
 from .files.fitted import Fitted
 from .files.run_folder import Json, RunFolder
 from .inputs import read_labels
+from .notebook import Shown
 from .params import check_parameters, param
 from .prior import Estimate, check_prior, estimated, inside_unit, is_number
 from .progress import busy
@@ -37,7 +38,7 @@ ADDED |= {"level": False, "reliable": "spy", "neighbours": 10, "convergence": "a
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class PUEstimator(Cuts, ClassifierMixin, BaseEstimator):
+class PUEstimator(Shown, Cuts, ClassifierMixin, BaseEstimator):
     """What all methods share. A method adds its own parameters and `_learn`.
 
     `fit(X, y)` takes rows and PU labels: 1 for labelled positives, 0 (or -1, False, missing) for unlabelled rows.

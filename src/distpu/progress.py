@@ -1,4 +1,4 @@
-"""Shows progress on stderr. Nothing is shown if stderr is no terminal or rich is not installed."""
+"""Shows progress: by rich on a terminal (stderr), as HTML in a Jupyter kernel, and nowhere else."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+from .notebook import KernelBar, in_kernel
+
 T = TypeVar("T")
+PAUSE = 0.2  # seconds between two pictures of a bar in a notebook: each is a message to the browser
 
 
 def _console() -> Any:
@@ -31,6 +34,14 @@ def tell(text: str) -> None:
 @contextmanager
 def busy(text: str, show: bool = True) -> Iterator[None]:
     """Show a spinner during a step of unknown length."""
+    if show and in_kernel():
+        bar = KernelBar()
+        bar.show(text, None, None)
+        try:
+            yield
+        finally:
+            bar.stop()
+        return
     console = _console() if show else None
     if console is None:
         yield
@@ -54,13 +65,19 @@ class Bar:
     """A progress bar that appears after `after` seconds. Each text has a line of its own."""
 
     def __init__(self, show: bool = True, after: float = 2.0):
-        self.console = _console() if show else None
-        self.start, self.after = time.monotonic(), after
+        self.kernel = show and in_kernel()
+        self.console = _console() if show and not self.kernel else None
+        self.next = time.monotonic() + after
         self.bar: Any = None
         self.tasks: dict[str, Any] = {}
 
     def update(self, text: str, done: int, total: int | None, note: str = "") -> None:
-        if self.console is None or time.monotonic() - self.start < self.after:
+        if (self.console is None and not self.kernel) or time.monotonic() < self.next:
+            return
+        if self.kernel:
+            self.bar = self.bar or KernelBar()
+            self.bar.show(text, done, total, note)
+            self.next = time.monotonic() + PAUSE
             return
         if self.bar is None:
             from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn

@@ -17,6 +17,7 @@ from ..files.scores import score_lines
 from ..inputs import read_labels
 from ..methods import make
 from ..methods.auto import AutoPU
+from ..notebook import found_by, table, tiles
 from ..prior import is_number
 from ..progress import busy
 from .reading import positive_value, read_rows
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from ..datasets import Images
 
-TOP = 25  # rows whose own cells the answer holds
+TOP, SHOWN = 25, 10  # rows whose own cells the answer holds; rows and columns that a notebook shows
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,17 @@ class Answer:
     def rows(self) -> int:
         """Rows of the file."""
         return self.labelled + self.unlabelled
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: how many, what the cut gives, and the first rows with their own cells."""
+        cells = self.ranked.head(SHOWN)[[]] if self.top is None else self.top.head(SHOWN)
+        if self.facts is not None:
+            cells = cells[self.facts["top"]["columns"]]
+        cells = cells.iloc[:, :SHOWN]
+        header = ["rank", self.id or "row", "probability", *cells.columns]
+        first = self.ranked.head(SHOWN)[["rank", "id", "probability"]].round(3).astype(object)
+        rows = [[*a, *b] for a, b in zip(first.to_numpy(), cells.astype(object).to_numpy(), strict=True)]
+        return f"<div>{tiles(found_by(self.model))}</div>{table(header, rows)}"
 
     @property
     def hidden(self) -> float:
