@@ -20,6 +20,7 @@ from ..inputs import numbers
 from ..report.page import SCHEMA
 from .curves import cuts_by_probability, cuts_of, histogram, other_priors, reliable, scores
 from .drivers import drivers
+from .sheet import sheet
 from .words import counts_explained, where_the_cut_is
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def facts(answer: Answer, X: Any, s: np.ndarray, seed: int = 0) -> Json:
         "learnt": _learnt(answer),
         "findings": _findings(answer, X, s, seed) if known else [],
         "columns": _columns(model, X) if table else None,
-        "images": None,
+        "images": sheet(answer, X) if not table and np.ndim(X) > 2 else None,
         "settings": {name: _plain(value) for name, value in model._plain_parameters().items()},
         "versions": _versions(answer),
         "command": _command(answer),
@@ -232,7 +233,7 @@ def _versions(answer: Answer) -> Json:
 
 def _command(answer: Answer) -> str:
     folder = "FOLDER" if answer.folder is None else shlex.quote(str(answer.folder))
-    new = f"NEW{answer.source.suffix or '.csv'}"
+    new = "NEW-IMAGES" if answer.source.is_dir() else f"NEW{answer.source.suffix or '.csv'}"
     return f"distpu predict {folder} {new} --out new-scores.csv"
 
 
