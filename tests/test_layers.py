@@ -18,13 +18,14 @@ LAYERS = [
     {"methods"},
     {"estimator", "train"},
     {"prior", "threshold", "nets"},
-    {"datasets", "metrics", "inputs", "weights"},
-    {"files", "params", "progress"},
+    {"datasets", "metrics", "inputs"},
+    {"looked"},
+    {"files", "params", "progress", "weights"},
     {"notebook"},
 ]
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
 NO_TORCH = ["estimator", "prior", "threshold", "inputs", "datasets", "params", "metrics", "files", "progress", "cli"]
-NO_TORCH += ["diagnosis", "weights"]
+NO_TORCH += ["diagnosis", "weights", "looked"]
 
 
 def room_of(path: Path) -> str:

@@ -23,6 +23,8 @@ from .files.atomic import REMEDY
 from .files.fitted import Fitted
 from .files.run_folder import Json, RunFolder
 from .inputs import read_labels
+from .looked import refuse as refuse_looked
+from .looked import share_before
 from .notebook import Shown
 from .params import check_parameters, param
 from .prior import Estimate, check_prior, estimated, inside_unit, is_number
@@ -61,6 +63,7 @@ class PUEstimator(Shown, Cuts, ClassifierMixin, BaseEstimator):
     trains_network: ClassVar[bool] = False
     also_fitted: ClassVar[tuple[str, ...]] = ()  # numbers besides threshold_ that `_learn` sets and a folder stores
     takes_weights: ClassVar[bool] = False  # whether fit takes sample_weight; such a method scores held-out rows itself
+    takes_negatives: ClassVar[bool] = False  # whether it can use rows that a person looked at
     _weight: ClassVar[Any] = None  # of each row of a fit, while it lasts
     # whether training itself gives scores of rows that the models did not see: `_train` puts them into `_held_out`,
     # NaN where a row has none
@@ -75,6 +78,10 @@ class PUEstimator(Shown, Cuts, ClassifierMixin, BaseEstimator):
                            "the threshold needs them; True may hold out a fifth of the rows for it; or False",
                            one_of=("auto", True, False))  # fmt: skip
     pos_label: Any = param(None, "the label value of the labelled positives, if it is not 1")
+    neg_label: Any = param(None, "the label value of rows that a person looked at and found not to be positive")
+    found_label: Any = param(None, "the label value of rows that a person looked at, since a model ranked them high, "
+                             "and found positive: no random draw, so they teach but do not count for the "
+                             "prior")  # fmt: skip
     random_state: Any = param(None, "seed; the same seed gives the same bits on the same machine")
     progress: str | bool = param("auto", "progress bar: 'auto' shows one on a terminal", one_of=("auto", True, False))
 
@@ -184,7 +191,7 @@ class PUEstimator(Shown, Cuts, ClassifierMixin, BaseEstimator):
             score, label = self._raw_scores(take(rows, np.flatnonzero(held))), s[held]
         known = ~np.isnan(score)
         score, label = score[known], label[known]
-        if not label.any() or label.all():
+        if not (label == 1).any() or not (label == 0).any():
             self._refuse_too_few()
             return
         if not np.isfinite(self.prior_):
@@ -194,7 +201,8 @@ class PUEstimator(Shown, Cuts, ClassifierMixin, BaseEstimator):
         prior = inside_unit(float(self.prior if told else self.prior_), s)
         z, called = self._calibrated_on(score), self._decide(score) >= 0
         i = counted(z, label, None if weight is None else weight[known])
-        self.cut_ = FittedCut.fit(z[i], label[i], called[i], prior, self.threshold, total(weight, s == 0))
+        first = share_before(prior, s, weight)
+        self.cut_ = FittedCut.fit(z[i], label[i], called[i], prior, self.threshold, total(weight, s == 0), first)
 
     def _place(self, rows: Any, seen: np.ndarray) -> None:
         """Give what has a value for each row of a fit one for each of these rows. The fit has seen only some."""
@@ -333,13 +341,17 @@ class PUEstimator(Shown, Cuts, ClassifierMixin, BaseEstimator):
             validate_data(self, X, y)  # raises scikit-learn's own message
         rows = self._check_rows(X, reset=True)
         weight = read_weights(sample_weight, rows.shape[0])
-        s, self.classes_ = read_labels(y, self.pos_label, None if weight is None else weight > 0)
+        s, self.classes_ = read_labels(
+            y, self.pos_label, None if weight is None else weight > 0, self.neg_label, self.found_label
+        )
         if len(s) != rows.shape[0]:
             raise ValueError(f"X has {rows.shape[0]} rows, but y has {len(s)} labels; give one label per row")
+        if not self.takes_negatives:
+            refuse_looked(self.name, s, self.neg_label, self.found_label)
         return rows, s, weight
 
     def _config(self, rows: Any, s: np.ndarray, weight: Any, sets: dict[str, Any], seed: int) -> Json:
-        data = {"rows": rows.shape[0], "shape": list(rows.shape[1:]), "labelled": int(s.sum())}
+        data = {"rows": rows.shape[0], "shape": list(rows.shape[1:]), "labelled": int((s == 1).sum())}
         data |= {"labels": zlib.crc32(s.tobytes()), "fingerprint": self._fingerprint(rows)}
         data |= {} if weight is None else {"weights": zlib.crc32(weight.tobytes())}
         data |= {name: self._fingerprint(more) for name, more in sets.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -10,23 +11,34 @@ import pandas as pd
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import type_of_target
 
+from .looked import FOUND, NEGATIVE
+
 USE = "use 1 for labelled positives and 0 for unlabelled rows"
 
 
-def read_labels(y: Any, pos_label: Any = None, seen: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Return PU labels s (1 labelled positive, 0 unlabelled) and classes = [unlabelled value, positive value].
+def read_labels(
+    y: Any,
+    pos_label: Any = None,
+    seen: np.ndarray | None = None,
+    neg_label: Any = None,
+    found_label: Any = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return PU labels s and classes = [unlabelled value, positive value].
 
-    Only rows in the mask `seen` are read, if it is given; all other rows are unlabelled, whatever y says.
-
+    s is 1 for labelled positives and 0 for unlabelled rows. It is -1 for rows that hold `neg_label`, which a person
+    looked at and found negative, and 2 for rows that hold `found_label`, which a person looked at and found positive.
     y may hold {1, 0}, {1, -1}, booleans, or one value and missing ones (NaN, None, null). With `pos_label` y may hold
     any values: all but `pos_label` are unlabelled. A missing label beside 1 and 0 means 0.
+    Only rows in the mask `seen` are read, if it is given; all other rows are unlabelled, whatever y says.
     The positive value is always the second class, so predict_proba[:, 1] is its probability, whatever the values are.
     """
     y = column_or_1d(_plain(y), warn=True)
     if seen is not None and len(seen) == len(y) and not seen.all():
         s = np.zeros(len(y), dtype=np.int64)
-        s[seen], classes = read_labels(y[seen], pos_label)
+        s[seen], classes = read_labels(y[seen], pos_label, None, neg_label, found_label)
         return s, classes
+    if neg_label is not None or found_label is not None:
+        return _with_looked(y, pos_label, neg_label, found_label)
     if y.dtype.kind == "f" and np.isinf(y).any():
         raise ValueError("Input y contains infinity or a value too large for dtype('float64').")
     missing = pd.isna(y)
@@ -69,6 +81,25 @@ def read_labels(y: Any, pos_label: Any = None, seen: np.ndarray | None = None) -
     positive = _positive(values, pos_label)
     classes = values if positive == values[1] else values[::-1]
     return (y == positive).astype(np.int64), classes
+
+
+def _with_looked(y: np.ndarray, pos_label: Any, neg_label: Any, found_label: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Read the labels of the rows that nobody looked at, and mark the others."""
+    named = {"pos_label": 1 if pos_label is None else pos_label, "neg_label": neg_label, "found_label": found_label}
+    for (one, a), (other, b) in combinations(named.items(), 2):
+        if a is not None and b is not None and a == b:
+            raise ValueError(f"{other}={b!r} is what {one} says too; give each kind of row a value of its own")
+    s, values = np.zeros(len(y), dtype=np.int64), y.tolist()
+    for kind, label in ((NEGATIVE, neg_label), (FOUND, found_label)):
+        if label is not None:
+            s[[value == label for value in values]] = kind
+    try:
+        s[s == 0], classes = read_labels(y[s == 0], pos_label)
+    except ValueError as error:
+        if not s.any():
+            raise
+        raise ValueError(f"beside the rows that were looked at, {error}") from None
+    return s, classes
 
 
 def _plain(y: Any) -> np.ndarray:

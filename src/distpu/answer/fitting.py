@@ -15,12 +15,13 @@ from ..estimator import PUEstimator
 from ..files.run_folder import Json, RunFolder
 from ..files.scores import score_lines
 from ..inputs import read_labels
+from ..looked import FOUND, NEGATIVE
 from ..methods import make
 from ..methods.auto import AutoPU
 from ..notebook import found_by, table, tiles
 from ..prior import is_number
 from ..progress import busy
-from .reading import positive_value, read_rows
+from .reading import label_values, read_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,6 +53,8 @@ class Answer:
     folder: Path | None
     images: Images | None = None  # what was read, if the rows are images
     facts: Json | None = None  # what report.json says; None where it was not made
+    negatives: int = 0  # rows that a person looked at and found negative
+    found: int = 0  # rows that a person looked at and found positive
 
     @property
     def what(self) -> str:
@@ -61,7 +64,7 @@ class Answer:
     @property
     def rows(self) -> int:
         """Rows of the file."""
-        return self.labelled + self.unlabelled
+        return self.labelled + self.unlabelled + self.negatives + self.found
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: how many, what the cut gives, and the first rows with their own cells."""
@@ -91,6 +94,8 @@ def fit_file(
     label: str | None = None,
     *,
     positive: Any = None,
+    negative: Any = None,
+    found: Any = None,
     method: str = "auto",
     prior: Any = "auto",
     id: str | None = None,
@@ -109,6 +114,8 @@ def fit_file(
 
     label     the label column: 1 = known positive, 0 or empty = unlabelled (.npz: the array y)
     positive  the label value of known positives, when it is not 1
+    negative  the label value of rows that a person looked at and found not to be positive
+    found     the label value of rows that a person looked at, since a model ranked them high, and found positive
     id        a column that names the rows in scores.csv; without it a row's number names the row, from 0
     folder    the model and scores.csv are written there; a finished folder is restored instead of trained
     report    whether to write report.json and report.html into the folder as well
@@ -128,8 +135,18 @@ def fit_file(
     X, ids = without_ids(X, id, Path(path))
     if own.images is not None:
         ids, id = np.array(own.images.names, dtype=object), "path"
-    given = told.pop("pos_label", None) if positive is None else positive
-    model = make(method, {**told, "pos_label": positive_value(y, label, given)})
+    given = [told.pop(name, None) if value is None else value for name, value in
+             (("pos_label", positive), ("neg_label", negative), ("found_label", found))]  # fmt: skip
+    values = label_values(y, label, *given)
+    y, named = values.y, {"neg_label": values.negative, "found_label": values.found}
+    model = make(method, {**told, "pos_label": values.positive, **named})
+    if values.negative is not None and values.found is None:
+        warnings.warn(
+            "rows were looked at and found negative; if others were found positive, give them a label value of their "
+            "own and name it with --found, in Python found=: else too few positives seem to be left",
+            UserWarning,
+            stacklevel=2,
+        )
     if model.supervised:
         warnings.warn(
             f"{method} is no PU method: it takes every unlabelled row, hidden positives too, for a negative; "
@@ -145,7 +162,7 @@ def fit_file(
     seconds = earlier if before else round(earlier + time.perf_counter() - start, 2)
     if isinstance(model, AutoPU):
         model = model.chosen_
-    s, _ = read_labels(y, model.pos_label)
+    s, _ = read_labels(y, model.pos_label, None, model.neg_label, model.found_label)
     ranked = _ranked(model, X, s, ids)
     answer = Answer(
         model=model,
@@ -163,6 +180,8 @@ def fit_file(
         finished_before=before,
         folder=place,
         images=own.images,
+        negatives=int((s == NEGATIVE).sum()),
+        found=int((s == FOUND).sum()),
     )
     if run is not None:
         if own.images is not None and own.images.broken:

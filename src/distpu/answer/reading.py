@@ -92,24 +92,70 @@ def _read_file(path: Path, label: str | None) -> tuple[Any, np.ndarray, str]:
     return X, y, label or "y"
 
 
+@dataclass(frozen=True)
+class Labels:
+    """The labels of a file, and which values mark what; None where a value leaves no doubt or is not used."""
+
+    y: np.ndarray
+    positive: Any
+    negative: Any
+    found: Any
+
+
+def label_values(y: np.ndarray, label: str, positive: Any = None, negative: Any = None, found: Any = None) -> Labels:
+    """Find the values of known positives, and of rows that a person looked at, as the column holds them.
+
+    A column of 1, 0 and a word such as 'no' is read as text. Without the word its values are numbers again.
+    """
+    import pandas as pd
+
+    values = _values(y)
+    no, yes = (
+        None if told is None else _value(values, label, told, name)
+        for told, name in ((negative, "negative"), (found, "found"))
+    )
+    looked = np.array([value in (no, yes) and value is not None for value in y.tolist()], dtype=bool)
+    if looked.any():
+        rest = pd.Series(y[~looked], dtype=object)
+        plain = pd.to_numeric(rest, errors="coerce")
+        if plain.isna().sum() == rest.isna().sum():
+            y = y.astype(object)
+            y[~looked] = plain.to_numpy(float)
+    return Labels(y, positive_value(y[~looked], label, positive), no, yes)
+
+
 def positive_value(y: np.ndarray, label: str, told: Any) -> Any:
     """Return the value that marks known positives; None if 0/1, -1/1, true/false or blanks leave no doubt.
 
     Of two other values an estimator takes the second one, with a warning. For a file the user must say which.
     """
+    values = _values(y)
+    if told is not None:
+        return _value(values, label, told, "positive")
+    if 1 < len(values) < 10 and values not in ([0, 1], [-1, 1]):  # False is 0, True is 1
+        options = f"--positive {values[0]} or, in Python, positive={values[0]!r}"
+        raise ValueError(
+            f"column {label!r} holds {_shown(values)}; say which one marks the known positives, such as {options}"
+        )
+    return None
+
+
+def _values(y: np.ndarray) -> list[Any]:
     import pandas as pd
 
     present = y[~pd.isna(y)].ravel().tolist()
-    values = sorted(set(present), key=lambda v: (str(type(v)), v))
-    shown = " and ".join(map(repr, values)) if len(values) < 4 else f"{len(values)} values such as {values[0]!r}"
-    if told is not None:
-        spelt = {str(told), str(told).capitalize()}  # --positive true stands for True
-        same = [v for v in values if v == told or str(v) in spelt or (isinstance(v, float) and f"{v:g}" in spelt)]
-        if not same:
-            hint = near(told, values)
-            raise ValueError(f"positive={told} is not in column {label!r}, which holds {shown or 'nothing'}{hint}")
-        return same[0]
-    if 1 < len(values) < 10 and values not in ([0, 1], [-1, 1]):  # False is 0, True is 1
-        options = f"--positive {values[0]} or, in Python, positive={values[0]!r}"
-        raise ValueError(f"column {label!r} holds {shown}; say which one marks the known positives, such as {options}")
-    return None
+    return sorted(set(present), key=lambda v: (str(type(v)), v))
+
+
+def _value(values: list[Any], label: str, told: Any, name: str) -> Any:
+    """Return the value of the column that a user's text stands for."""
+    spelt = {str(told), str(told).capitalize()}  # --positive true stands for True
+    same = [v for v in values if v == told or str(v) in spelt or (isinstance(v, float) and f"{v:g}" in spelt)]
+    if not same:
+        hint, shown = near(told, values), _shown(values) or "nothing"
+        raise ValueError(f"{name}={told} is not in column {label!r}, which holds {shown}{hint}")
+    return same[0]
+
+
+def _shown(values: list[Any]) -> str:
+    return " and ".join(map(repr, values)) if len(values) < 4 else f"{len(values)} values such as {values[0]!r}"

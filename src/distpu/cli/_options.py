@@ -24,6 +24,18 @@ Positive = Annotated[
     str | None, typer.Option(metavar="VALUE", help="Files: the label value of known positives, when it is not 1.")
 ]
 Strict = Annotated[bool, typer.Option("--strict", help="Images: stop at a file that cannot be read.")]
+Negative = Annotated[
+    str | None,
+    typer.Option(metavar="VALUE", help="Files: the label value of rows that a person found not to be positive."),
+]
+Found = Annotated[
+    str | None,
+    typer.Option(
+        metavar="VALUE",
+        help="Files: the label value of rows that a person looked at, since a model ranked them high, and found "
+        "positive. They teach, but they do not count for the prior: they are no random draw.",
+    ),
+]
 Labelled = Annotated[int | None, typer.Option(metavar="N", help="Named data sets: how many positives stay labelled.")]
 Prior = Annotated[
     str | None,

@@ -12,8 +12,10 @@ from ._early import check_file, check_options
 from ._options import (
     Data,
     DataRoot,
+    Found,
     Label,
     Labelled,
+    Negative,
     Positive,
     Preset,
     Prior,
@@ -40,6 +42,8 @@ def fit(
     ] = "auto",
     label: Label = None,
     positive: Positive = None,
+    negative: Negative = None,
+    found: Found = None,
     labelled: Labelled = None,
     prior: Prior = None,
     threshold: Threshold = None,
@@ -92,6 +96,10 @@ def fit(
 
         distpu fit customers.parquet --label bought --positive yes
 
+    The same after a look at the rows on top (distpu next), marked 'found' or 'no' in the label column:
+
+        distpu fit customers.parquet --label bought --positive yes --found found --negative no
+
     A folder of images, of which the known positives are in photos/positive and the others in photos/unlabeled:
 
         distpu fit photos
@@ -118,8 +126,10 @@ def fit(
         check_options(method, values, prior)
 
     if data in datasets.NAMES:
-        if label is not None or positive is not None:
-            raise ValueError(f"--label and --positive are for files; {data} is a data set whose labels are known")
+        if any(told is not None for told in (label, positive, negative, found)):
+            raise ValueError(
+                f"--label, --positive, --negative and --found are for files; the labels of {data} are known"
+            )
         method = suited_to(data, data_root) if method == "auto" else method
         folder = folder or Path("runs") / f"{data}-{method}-seed{seed}"
         _fit_named(data, data_root, method, folder, labelled, scenario, read_prior(prior, "true"), seed, preset, values)
@@ -139,7 +149,8 @@ def fit(
         values = {"preset": preset, **values}
     values = {"prior": read_prior(prior, "auto"), "random_state": seed, **values}
     values |= {"images": images, "labels": labels, "size": size, "strict": strict, "report": report}
-    _print_answer(fit_file(data, label, positive=positive, method=method, folder=folder, **values))
+    values |= {"positive": positive, "negative": negative, "found": found}
+    _print_answer(fit_file(data, label, method=method, folder=folder, **values))
 
 
 def suited_to(name: str, root: Path | None) -> str:
@@ -190,7 +201,9 @@ def _print_answer(answer: Answer) -> None:
 
     folder = answer.folder
     how = "finished before, not trained again" if answer.finished_before else f"trained in {answer.seconds:.1f} s"
-    print(f"{answer.rows:,} rows: {answer.labelled:,} labelled positives, {answer.unlabelled:,} unlabelled rows; "
+    looked = answer.negatives + answer.found
+    seen = f", {looked:,} rows looked at ({answer.found:,} found positive)" if looked else ""
+    print(f"{answer.rows:,} rows: {answer.labelled:,} labelled positives, {answer.unlabelled:,} unlabelled rows{seen}; "
           f"{answer.model.name}, {how}\n")  # fmt: skip
     first, *others = _summary(answer)
     print_table(first, others)

@@ -1,4 +1,4 @@
-"""The scorers that a blend is made of. Each learns labelled against unlabelled rows, both with the same total weight.
+"""The scorers that a blend is made of. Each learns labelled against all other rows, both with the same total weight.
 
 A member is a class with `fit(x, s, random, weight)`, `scores(x)` (log-odds) and `state`, which holds plain values and
 scikit-learn objects only, so that a folder can store it without pickle. `weight` has how many rows each row stands for;
@@ -16,14 +16,26 @@ from scipy.special import logit
 WIDE = 500  # columns; of a wider table each booster sees so many, and the kernel takes the columns as they are
 MOST = 8_000  # rows of one fit. More rows cost time and gain little: the labelled ones are few
 EDGE = 1e-4  # probabilities are kept this far from 0 and 1
+NEGATIVE = 2.0  # unlabelled rows that a confirmed negative counts as in training (docs/feedback.md)
 
 
 def drawn(s: np.ndarray, most: int, ratio: float, random: np.random.RandomState) -> np.ndarray:
-    """Return row numbers: the labelled ones and `ratio` times as many unlabelled ones, at most `most` rows in all."""
-    p, u = np.flatnonzero(s == 1), np.flatnonzero(s == 0)
+    """Return row numbers: the labelled ones, `ratio` times as many unlabelled ones, and the confirmed negatives.
+
+    There are at most `most` rows in all.
+    """
+    p, u, n = (np.flatnonzero(s == kind) for kind in (1, 0, -1))
     p = random.permutation(p)[: most // 2]
-    u = random.permutation(u)[: int(min(most - len(p), max(2, ratio * len(p))))]
-    return np.concatenate([p, u])
+    n = random.permutation(n)[: most // 4] if len(n) else n
+    u = random.permutation(u)[: int(min(most - len(p) - len(n), max(2, ratio * len(p))))]
+    return np.concatenate([p, u, n])
+
+
+def with_negatives(weight: np.ndarray | None, s: np.ndarray) -> np.ndarray | None:
+    """Return the weights of the rows in training: confirmed negatives count more than unlabelled rows."""
+    if not (s == -1).any():
+        return weight
+    return (np.ones(len(s)) if weight is None else weight) * np.where(s == -1, NEGATIVE, 1.0)
 
 
 def of(weight: np.ndarray | None, rows: np.ndarray) -> np.ndarray | None:
@@ -40,6 +52,7 @@ class Forest:
     def fit(self, x: Any, s: np.ndarray, random: np.random.RandomState, weight: np.ndarray | None = None) -> Forest:
         from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 
+        weight, t = with_negatives(weight, s), (s == 1).astype(int)
         kind = ExtraTreesClassifier if self.extra else RandomForestClassifier
         parts = 1 if len(s) <= MOST else self.parts  # so that more than MOST rows are seen in all
         self.state = []
@@ -53,7 +66,7 @@ class Forest:
                 n_jobs=-1 if len(rows) > 2000 else 1,
                 random_state=random.randint(2**31 - 1),
             )
-            self.state.append(forest.fit(x[rows], s[rows], of(weight, rows)))
+            self.state.append(forest.fit(x[rows], t[rows], of(weight, rows)))
         return self
 
     def scores(self, x: Any) -> np.ndarray:
@@ -70,6 +83,7 @@ class Boosted:
     def fit(self, x: Any, s: np.ndarray, random: np.random.RandomState, weight: np.ndarray | None = None) -> Boosted:
         import lightgbm
 
+        weight, t = with_negatives(weight, s), (s == 1).astype(int)
         self.state: list[Any] = []
         self._boosters = []
         for _ in range(self.bags):
@@ -91,7 +105,7 @@ class Boosted:
                 force_row_wise=True,
                 verbosity=-1,
             )
-            data = lightgbm.Dataset(_of(x[rows], columns), s[rows], weight=_even(of(weight, rows), s[rows]))
+            data = lightgbm.Dataset(_of(x[rows], columns), t[rows], weight=_even(of(weight, rows), s[rows]))
             booster = lightgbm.train(settings, data, self.rounds)
             self.state.append([columns, booster.model_to_string()])
             self._boosters.append(booster)
@@ -144,6 +158,7 @@ class Kernel:
         from sklearn.pipeline import make_pipeline
         from sklearn.preprocessing import MaxAbsScaler, QuantileTransformer, StandardScaler
 
+        weight, t = with_negatives(weight, s), (s == 1).astype(int)
         rows = np.arange(len(s)) if len(s) <= MOST else drawn(s, MOST, np.inf, random)
         seed, last = random.randint(2**31 - 1), LogisticRegression(C=1.0, class_weight="balanced", max_iter=300)
         if issparse(x):
@@ -158,7 +173,7 @@ class Kernel:
                 last,
             )
         self.state = [medians, model]
-        model.fit(self._filled(x[rows]), s[rows], logisticregression__sample_weight=of(weight, rows))
+        model.fit(self._filled(x[rows]), t[rows], logisticregression__sample_weight=of(weight, rows))
         return self
 
     def scores(self, x: Any) -> np.ndarray:

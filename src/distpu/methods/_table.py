@@ -13,6 +13,7 @@ from ..datasets.draw import folds
 from ..estimator import PUEstimator
 from ..files.run_folder import RunFolder
 from ..inputs import numbers
+from ..looked import before, estimate_now, trained_on
 from ..params import param
 from ..prior import Estimate, estimated_from_scores
 from ..progress import Bar
@@ -47,8 +48,9 @@ class TableMethod(PUEstimator):
     # ----------------------------------------------------------- fit, predict
 
     def _train(self, rows: Any, s: np.ndarray, sets: dict[str, Any], folder: RunFolder | None, seed: int) -> None:
+        self._labels = s
         with Bar(self.progress in ("auto", True)) as self._bar, one_thread():
-            self._learn(rows, s, np.random.RandomState(seed))
+            self._learn(rows, trained_on(s), np.random.RandomState(seed))
         del self._bar
 
     def _raw_scores(self, rows: Any) -> np.ndarray:
@@ -73,15 +75,18 @@ class TableMethod(PUEstimator):
         """Set what follows from the out-of-fold scores: the prior, unless the method found it before, and the cut."""
         self.oof_scores_ = self._held_out = z
         self.prior_ = self._find_prior(z, s, None) if prior is None else prior
-        i, found = counted(z, s, self._weight), self.prior_estimate_
-        share = self.prior_ if found is None or found.to_call is None else found.to_call
-        self.threshold_ = cut_at(z[i][s[i] == 0], share)
+        i, found = counted(z, self._labels, self._weight), self.prior_estimate_
+        if found is None or found.to_call is None:
+            self.threshold_ = cut_at(z[i][self._labels[i] == 0], self.prior_)
+        else:  # a share of all rows that were unlabelled before anybody looked
+            self.threshold_ = cut_at(z[i][self._labels[i] != 1], found.to_call)
 
     def _estimated(self, z: Any, s: np.ndarray) -> Estimate:
         """Estimate the prior from the method's own out-of-fold scores, which rank better than a forest's."""
-        i = counted(z, s, self._weight)
-        z, s = z[i], s[i]
-        return estimated_from_scores(self.prior, z[s == 1], z[s == 0])
+        first = before(self._labels)
+        i = counted(z, first, self._weight)
+        found = estimated_from_scores(self.prior, z[i][first[i] == 1], z[i][first[i] == 0])
+        return estimate_now(found, self._labels, self._weight)
 
     def _place(self, rows: Any, seen: np.ndarray) -> None:
         score = np.empty(rows.shape[0])

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from ..params import param
-from ._members import Boosted, Forest, Kernel, of
+from ._members import Boosted, Forest, Kernel, of, with_negatives
 from ._table import TableMethod
 from ._weighted import Weighted
 
@@ -40,6 +40,7 @@ class BlendPU(Weighted, TableMethod):
 
     name = "blend-pu"
     paper = "distpu's own: a stack (Wolpert 1992) of PU bagging (Mordelet and Vert 2014) and balanced forests"
+    takes_negatives = True
     kept = ("states_", "center_", "spread_", "weights_", "oof_scores_")
 
     trees: int = param(60, "trees of a forest, of which each fold has two", least=2)
@@ -73,10 +74,11 @@ class BlendPU(Weighted, TableMethod):
     def _weigh(self, Z: np.ndarray, s: np.ndarray) -> None:
         from sklearn.linear_model import LogisticRegression
 
-        self.center_ = np.average(Z, 0, self._weight)
-        self.spread_ = np.maximum(np.sqrt(np.average((Z - self.center_) ** 2, 0, self._weight)), 1e-9)
+        weight = with_negatives(self._weight, s)
+        self.center_ = np.average(Z, 0, weight)
+        self.spread_ = np.maximum(np.sqrt(np.average((Z - self.center_) ** 2, 0, weight)), 1e-9)
         standard = (Z - self.center_) / self.spread_
-        model = LogisticRegression(C=RIDGE, class_weight="balanced").fit(standard, s, self._weight)
+        model = LogisticRegression(C=RIDGE, class_weight="balanced").fit(standard, s == 1, weight)
         self.weights_ = np.append(model.coef_[0], model.intercept_)
 
     def _blended(self, Z: np.ndarray) -> np.ndarray:

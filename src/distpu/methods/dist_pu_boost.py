@@ -14,7 +14,8 @@
     fold k = 1 .. K:  `bags` boosters learn the other folds;  a row's score is the mean z of boosters that never saw it
     cut: a share prior of the out-of-fold scores of U lies above;  a new row's score is the mean over all boosters
 
-E_P and E_U are means over all rows of a fit, so they are exact. The network sees batches instead.
+E_P and E_U are means over all rows of a fit, so they are exact. The network sees batches instead. Confirmed
+negatives N, if there are any, add (n_N / n_U) E_N[p] to R, and every tree sees them.
 
 Assumes: labelled rows drawn at random from the positives; the prior, which the predicted share is tied to. Unless it is
 given, it is estimated from out-of-fold scores of PU bagging, which needs none.
@@ -45,7 +46,7 @@ FIRST = 4  # models of PU bagging in a fold, for the prior
 
 
 def shares(s: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:
-    """Return what a row counts in the mean of its kind, E_P or E_U."""
+    """Return what a row counts in the mean of its kind, E_P or E_U. A confirmed negative counts as a row of U does."""
     w = np.ones(len(s)) if weight is None else weight
     return w / np.where(s == 1, w[s == 1].sum(), w[s == 0].sum())
 
@@ -53,12 +54,12 @@ def shares(s: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:
 def risk(
     z: np.ndarray, s: np.ndarray, prior: float, mu: float, tau: float = TAU, weight: np.ndarray | None = None
 ) -> float:
-    """R = 2 prior |E_P[p] - 1| + |E_U[p] - prior|_tau + mu E_U[H(p)]."""
-    p, P, U, w = expit(z), s == 1, s == 0, shares(s, weight)
+    """R = 2 prior |E_P[p] - 1| + |E_U[p] - prior|_tau + mu E_U[H(p)] + (n_N / n_U) E_N[p]."""
+    p, P, U, N, w = expit(z), s == 1, s == 0, s == -1, shares(s, weight)
     d = abs(w[U] @ p[U] - prior)
     rounded = d * d / (2 * tau) if d <= tau else d - tau / 2
     entropy = np.logaddexp(0, z[U]) - z[U] * p[U]
-    return float(2 * prior * (1 - w[P] @ p[P]) + rounded + mu * (w[U] @ entropy))
+    return float(2 * prior * (1 - w[P] @ p[P]) + rounded + mu * (w[U] @ entropy) + w[N] @ p[N])
 
 
 def gradient(
@@ -68,14 +69,17 @@ def gradient(
     p, P, U, w = expit(z), s == 1, s == 0, shares(s, weight)
     q = p * (1 - p)
     pull = np.clip((w[U] @ p[U] - prior) / tau, -1, 1)
-    slope, w = np.where(P, -1.0, pull - mu * z), w * np.where(P, 2 * prior, 1)
+    slope, w = np.where(P, -1.0, np.where(U, pull - mu * z, 1.0)), w * np.where(P, 2 * prior, 1)
     return w * slope * q, w * np.maximum(q, floor)
 
 
 def tree_weights(s: np.ndarray, rows: float, ratio: float, random: np.random.RandomState) -> np.ndarray:
-    """Return the weights of the rows for one tree: 0 if not drawn, else n_P or n_U / how many are drawn of P or U."""
+    """Return the weights of the rows for one tree: 0 if not drawn, else n_P or n_U / how many are drawn of P or U.
+
+    Every tree sees the confirmed negatives.
+    """
     P, U = np.flatnonzero(s == 1), np.flatnonzero(s == 0)
-    weight = np.zeros(len(s))
+    weight = (s == -1).astype(float)
     for all_of, n in (P, rows * len(P)), (U, max(LEAST, ratio * len(P))):
         n = min(len(all_of), max(1, round(n)))
         weight[random.choice(all_of, n, replace=False)] = len(all_of) / n
@@ -88,6 +92,7 @@ class DistPUBoost(Weighted, TableMethod):
 
     name = "dist-pu-boost"
     paper = "distpu's own: boosting with the risk of Zhao et al., Dist-PU, CVPR 2022"
+    takes_negatives = True
     kept = ("trees_", "start_", "oof_scores_")
 
     rounds: int = param(150, "trees of a booster", least=1, search=(50, 400, "log"))

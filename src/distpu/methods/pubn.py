@@ -13,8 +13,9 @@
              w on bN:  1/sigma where sigma > eta, else 1
              eta = the percentile of sigma over U below which a share of tau (1 - prior - rho) of U lies
 
-Assumes: P is a random draw from the positives. The prior is needed. bN, given to fit as `biased_negatives`, may be any
-part of the negatives. With bN, rho must be known: the share of all rows that are such negatives.
+Assumes: P is a random draw from the positives. The prior is needed. bN may be any part of the negatives. They are rows
+of X with the label `neg_label`, which give rho themselves, or rows given to fit as `biased_negatives`. With these, rho
+must be known: the share of all rows that are such negatives.
 
 Differs from its public code: the epoch kept is the last one in both steps; that code chooses one on held-out PU rows.
 The trainer is the shared one; that code has Adam with amsgrad, lr 1e-3, L2 1e-4, two drops of the rate, 200 epochs in
@@ -33,7 +34,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from ..files.run_folder import RunFolder
+from ..looked import before, estimate_now, trained_on
 from ..params import param, tuned
+from ..prior import Estimate
 from ..train.data import Batch, PUData, mean_where
 from ..train.loop import Objective
 from ..train.run import Run
@@ -88,6 +92,7 @@ class PUbN(NetworkMethod):
     # Searched on held-out PU rows: docs/log/2026-11.md#the-baselines-schedules-on-fashion-mnist-kept
     presets = {"fashion-mnist": dict(posterior_epochs=12, epochs=12, sampling="stratified")}
     preparing = ("posterior",)
+    takes_negatives = True
 
     posterior_epochs: int = tuned(60, "passes over the rows in step 1", least=1, search=(3, 100, "log"))
     epochs: int = tuned(60, "passes over the rows in step 2", least=1, search=(3, 100, "log"))
@@ -104,9 +109,28 @@ class PUbN(NetworkMethod):
         refuse(self.name, refused)
         if biased_negatives is not None and self.rho is None:
             raise ValueError("biased_negatives need rho, the share of such rows among all, but rho=None; give rho")
-        if biased_negatives is None and self.rho is not None:
+        if biased_negatives is None and self.neg_label is None and self.rho is not None:
             raise ValueError(f"rho={self.rho} needs biased negatives; give them to fit as biased_negatives=")
         return self._fit(X, y, folder, biased_negatives=biased_negatives)
+
+    def _train(self, rows: Any, s: np.ndarray, sets: dict[str, Any], folder: RunFolder | None, seed: int) -> None:
+        """Take confirmed negatives for biased ones. They stay among the unlabelled rows, which they were drawn from."""
+        self._labels, negative = s, s == BN
+        if negative.any():
+            given = sets.get("biased_negatives")
+            found = rows[negative] if given is None else np.concatenate([rows[negative], given])
+            sets = {**sets, "biased_negatives": found}
+            self.rho = self.rho or float(negative.sum() / (s <= 0).sum())
+        super()._train(rows, np.where(negative, 0, trained_on(s)), sets, folder, seed)
+        self.prior_ *= float((s <= 0).sum() / (s == 0).sum())  # training had the negatives among the unlabelled rows
+
+    def _find_prior(self, rows: Any, s: np.ndarray, folder: RunFolder | None) -> float:
+        """Return the share of positives among the unlabelled rows and the confirmed negatives."""
+        labels = self._labels
+        return super()._find_prior(rows, s, folder) * float((labels == 0).sum() / (labels <= 0).sum())
+
+    def _estimated(self, rows: Any, s: np.ndarray) -> Estimate:
+        return estimate_now(super()._estimated(rows, before(self._labels)), self._labels, None)
 
     def _learn(self, run: Run) -> nn.Module:
         data, prior, rho = run.data, run.data.prior, self.rho or 0.0

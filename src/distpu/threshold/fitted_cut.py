@@ -26,12 +26,24 @@ class FittedCut:
 
     @classmethod
     def fit(
-        cls, z: np.ndarray, s: np.ndarray, called: np.ndarray, prior: float, choice: Any, total: int | None = None
+        cls,
+        z: np.ndarray,
+        s: np.ndarray,
+        called: np.ndarray,
+        prior: float,
+        choice: Any,
+        total: int | None = None,
+        first: float | None = None,
     ) -> FittedCut:
-        """Fit on scores z of held-out rows, their PU labels, and which of them the method itself calls positive."""
+        """Fit on scores z of held-out rows, their PU labels, and which of them the method itself calls positive.
+
+        `first` is the share of positives among all rows that were unlabelled before a person looked at some. Those
+        rows fit the calibration: without the rows on top, a score would seem to promise less than it does.
+        """
         z_p, z_u = z[s == 1], z[s == 0]
         own, held_out = _between(z, called), HeldOut.of(z_p, z_u, total)
-        return cls(prior, Calibration.fit(z_p, z_u, prior), held_out, own, "auto", own).moved(choice)
+        calibration = Calibration.fit(z_p, z[s != 1], prior if first is None else first)
+        return cls(prior, calibration, held_out, own, "auto", own).moved(choice)
 
     def moved(self, choice: Any) -> FittedCut:
         """Return the same with another cut."""
