@@ -37,7 +37,8 @@ OWN |= {"pulns": {"episodes": 1, "epochs": 4, "batch_size": 64}}
 
 # a batch of 32 would have no unlabelled row
 OWN |= {"dist-pu-plus": {"batch_size": 64, "labelled": 16, "warm_up_epochs": 4}}
-OWN |= {"ncpu": {"hidden": 16, "lr": 0.01}}
+OWN |= {"ncpu": {"hidden": 16, "lr": 0.01}, "p3mix": {"start": 2}, "robust-pu": {"episodes": 2, "held_out": 4}}
+OWN |= {"holistic-pu": {"labelled": 8, "lr": 0.02}}
 
 
 NETWORKS = [name for name, cls in METHODS.items() if issubclass(cls, NetworkMethod)]

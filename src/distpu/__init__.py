@@ -47,6 +47,9 @@ _HOME = {
     "DistPUBoost": "methods.dist_pu_boost",
     "DistPUPlus": "methods.dist_pu_plus",
     "NcPU": "methods.ncpu",
+    "P3Mix": "methods.p3mix",
+    "HolisticPU": "methods.holistic_pu",
+    "RobustPU": "methods.robust_pu",
     "PUEstimator": "estimator",
     "load": "saved",
     "Answer": "answer",
@@ -78,6 +81,9 @@ __all__ = [
     "APU",
     "CVIR",
     "LBE",
+    "RobustPU",
+    "HolisticPU",
+    "P3Mix",
     "NcPU",
     "METHODS",
     "NNPU",
@@ -139,6 +145,7 @@ if TYPE_CHECKING:
     from .methods.dist_pu_plus import DistPUPlus
     from .methods.elkan_noto import ElkanNoto
     from .methods.genpu import GenPU
+    from .methods.holistic_pu import HolisticPU
     from .methods.imb_pu import ImbPU
     from .methods.kernel_upu import KernelUPU
     from .methods.kldce import KLDCE
@@ -148,6 +155,7 @@ if TYPE_CHECKING:
     from .methods.naive import Naive
     from .methods.ncpu import NcPU
     from .methods.nnpu import NNPU
+    from .methods.p3mix import P3Mix
     from .methods.pan import PAN
     from .methods.pn import PN
     from .methods.pubn import PUbN
@@ -155,6 +163,7 @@ if TYPE_CHECKING:
     from .methods.pulns import PULNS
     from .methods.pusb import PUSB
     from .methods.rank_pruning import RankPruning
+    from .methods.robust_pu import RobustPU
     from .methods.s_em import SEM
     from .methods.self_pu import SelfPU
     from .methods.tedn import TEDn
