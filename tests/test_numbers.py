@@ -119,6 +119,41 @@ def test_the_guide_to_choosing_has_the_figures_of_the_runs(under, name):
             assert seconds == f"{np.mean([line['seconds'] for line in lines]):.1f}", method
 
 
+WEAK = {"Self-PU": "self-pu", "VPU": "vpu", "aPU": "apu", "PUbN": "pubn"}
+
+
+def test_the_seeds_that_fail_are_those_of_the_runs():
+    seeds = ("0", "1", "2", "3", "4")
+    for head, metric in (("accuracy by seed", "accuracy"), ("AUC by seed", "auc")):
+        rows = table("docs/results.md", head, *seeds)
+        assert rows == {
+            label: [f"{v:.1f}" for v in values("table-2", metric, method=name, dataset="alzheimer")]
+            for label, name in WEAK.items()
+        }
+    rows = table("docs/results.md", "share of U called positive by seed", *seeds)
+    for label, name in WEAK.items():
+        lines = sorted(
+            lines_of("table-2", method=name, dataset="alzheimer", keep="last"), key=lambda line: line["seed"]
+        )
+        assert rows[label] == [f"{line['predicted_prior'][-1]:.2f}" for line in lines]
+
+
+def test_what_is_missing_is_what_the_pages_of_the_experiments_say():
+    rows = table("docs/results.md", "what", "runs", "seconds of a run")
+    for what, (runs, *_) in rows.items():
+        page = re.search(r"results/paper/.*?/README.md", what)[0]
+        assert f"**Missing:** {runs} runs" in text_of(page), what
+    by_method = {}
+    for line in lines_of("table-2", dataset="alzheimer", keep="last"):
+        by_method.setdefault(line["method"], []).append(line["seconds"])
+    means = {name: np.mean(seconds) for name, seconds in by_method.items()}
+    (first,) = (cells for what, cells in rows.items() if "table 2" in what)
+    assert first[1:] == [f"{min(means.values()):.0f} to {max(means.values()):.0f}", f"{5 * sum(means.values()):,.0f}"]
+    tries = table("docs/results.md", "what to try", "runs")
+    for what, (runs, seconds) in tries.items():
+        assert seconds == f"{int(runs) * means['apu' if 'aPU' in what else 'self-pu']:.0f}", what
+
+
 def test_what_the_guide_to_choosing_says_of_a_wrong_prior():
     costs = {0.1: [], 0.2: []}
     for study, method in (
