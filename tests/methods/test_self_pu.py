@@ -447,3 +447,34 @@ def test_published_settings_are_the_defaults():
     assert (d.consistency, d.ramp_start, d.ramp_length, d.ramp_sharpness, d.decay) == (0.3, 0.15, 2.0, 5.0, 0.999)
     assert (d.virtual_step, d.calibrated_share, d.least_weight) == (1e-3, 1 / 16, 1e-10)
     assert (d.lr, d.weight_decay, d.batch_size) == (5e-4, 5e-3, 256)
+
+
+def test_a_trusted_row_on_the_wrong_side_is_pulled_to_its_label():
+    """On Alzheimer two of five seeds called all rows alike from the epoch on in which trust began."""
+    objective, _ = objective_of()
+    objective.k, index = 0, torch.arange(4)
+    objective.trusted[0, :4] = torch.tensor([-1, -1, 1, 1], dtype=torch.int8)
+    z = torch.tensor([3.0, -3.0, 3.0, -3.0], requires_grad=True)  # the first and the last are on the wrong side
+    slope = gradient(objective.trusted_risk(z, index), z)
+    assert (slope.sign() == torch.tensor([1.0, 1.0, -1.0, -1.0])).all()  # each moves towards its label
+    right = torch.tensor([-3.0, -1.0, 3.0, 0.5])
+    close(objective.trusted_risk(right, index), binary_entropy(right).mean(), 1e-6)
+
+
+def test_trust_rescues_a_student_that_calls_all_rows_positive():
+    torch.manual_seed(0)
+    x = torch.randn(400, 1)
+    data = PUData(x, (torch.arange(400) < 40).float(), 0.4)
+    for loss in ("entropy", "label"):
+        objective, students = objective_of(paper(SelfPU(trusted_loss=loss)), data)
+        net = nn.Sequential(nn.Linear(1, 1), nn.Flatten(0))
+        nn.init.constant_(net[0].weight, 1.0)
+        nn.init.constant_(net[0].bias, 8.0)
+        objective.trusted[0] = most_certain(net(x).detach(), data.s, 100)
+        rows = torch.nonzero(objective.trusted[0]).flatten()
+        optimizer = torch.optim.Adam(net.parameters(), 0.1)
+        for _ in range(100):
+            optimizer.zero_grad()
+            objective.trusted_risk(net(x[rows]), rows).backward()
+            optimizer.step()
+        assert 0.3 < (net(x) >= 0).float().mean() < 0.7, loss  # with entropy on all trusted rows: 1

@@ -9,6 +9,8 @@ ICML 2020).
                           each epoch: first E_T[H(p_k)], then R on all other rows, the labelled ones among them
     distillation, >= 25 % T_k stays.  R + m,  m = E[(p_k - p_other)^2], where m < gate R;  and on all rows
                           + c(t) E[(p_k - p_teacher)^2],   c(t) = consistency exp(-sharpness (1 - (t - start)/length)^2)
+    H(p_k) is for trusted rows that student k scores on the side of 1/2 that they are trusted for; the others get the
+    cross-entropy with the label they are trusted for, because H would push them further to the wrong side.
     A teacher's weights are the mean of its student's weights after each pass of the distillation. Teacher 1 of the last
     epoch predicts; with predicts="better", the teacher with less R on the training rows (in the paper: on clean rows).
 
@@ -21,11 +23,12 @@ Assumes: labelled rows are a random draw from the positives. The prior is needed
 labels, fit's clean_rows and clean_labels. The paper's schedule is epochs=200. All times are shares of the epochs, which
 at 200 epochs give the paper's times.
 
-Differs from its public code in four points. There the teacher never teaches, because a softmax over a single logit is
-always 1. There the clean rows are the test set, whose entropy is minimised. There the inner entropy of the calibration
-has the wrong sign. There the test set chooses the best of four networks over all epochs. Two points are as in that
-code: the prior of the rows outside T_k stays the same, though T_k takes as many positives as negatives, and the gate is
-for a batch, while in the paper it is for a row.
+Differs from its public code in five points. There H is for all trusted rows; a student that calls all rows alike when
+trust begins then stays so, though it ranks well (docs/log/2026-11.md). There the teacher never teaches, because a
+softmax over a single logit is always 1. There the clean rows are the test set, whose entropy is minimised. There the
+inner entropy of the calibration has the wrong sign. There the test set chooses the best of four networks over all
+epochs. Two points are as in that code: the prior of the rows outside T_k stays the same, though T_k takes as many
+positives as negatives, and the gate is for a batch, while in the paper it is for a row.
 """
 
 from __future__ import annotations
@@ -97,8 +100,8 @@ class SelfPU(NetworkMethod):
     distil_from: float = param(0.25, "share of the epochs before distillation", least=0, most=1)
     trusted_1: float = param(0.4, "for student 1, n = unlabelled rows * epoch / epochs * this", least=0)
     trusted_2: float = param(0.6, "the same as trusted_1, for student 2", least=0)
-    trusted_loss: str = param("entropy", "loss on trusted rows: 'entropy', or cross-entropy with the 'label' they got",
-                              one_of=("entropy", "label"))  # fmt: skip
+    trusted_loss: str = param("entropy", "loss on trusted rows: 'entropy' of those on their side of 1/2, or "
+                              "cross-entropy with the 'label' they got", one_of=("entropy", "label"))  # fmt: skip
     gate: float = param(0.1, "students learn from each other where m < gate * R", least=0)
     consistency: float = param(0.3, "weight of the teacher's term at the end of its ramp", least=0,
                                search=(0.03, 1.0, "log"))  # fmt: skip
@@ -264,9 +267,12 @@ class SelfPaced(Objective):
         return terms
 
     def trusted_risk(self, z: Tensor, index: Tensor) -> Tensor:
+        """Return the loss on trusted rows. Entropy would push a row on the wrong side of 1/2 further from its label."""
+        label = (self.trusted[self.k, index] == 1).to(z.dtype)
+        by_label = bce(z, label, reduction="none")
         if self.of.trusted_loss == "entropy":
-            return binary_entropy(z).mean()
-        return bce(z, (self.trusted[self.k, index] == 1).to(z.dtype))
+            return torch.where((z >= 0) == (label == 1), binary_entropy(z), by_label).mean()
+        return by_label.mean()
 
     def calibrated(self, net: nn.Module, batch: Batch) -> Tensor:
         assert self.clean is not None
