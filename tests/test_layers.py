@@ -11,6 +11,7 @@ SRC = Path(__file__).parents[1] / "src/distpu"
 LAYERS = [
     {"cli"},
     {"study", "plots"},
+    {"serve"},
     {"predictions", "show", "export"},
     {"answer"},
     {"report", "tune", "saved", "diagnosis"},

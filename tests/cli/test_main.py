@@ -27,7 +27,19 @@ def test_a_real_process():
 def test_help_comes_with_an_example():
     assert distpu() == distpu("--help")
     assert "distpu fit table.csv --label fraud" in done("--help")
-    for command in ("fit", "predict", "show", "export", "prior", "demo", "reproduce", "compare", "methods", "data"):
+    for command in (
+        "fit",
+        "predict",
+        "show",
+        "export",
+        "serve",
+        "prior",
+        "demo",
+        "reproduce",
+        "compare",
+        "methods",
+        "data",
+    ):
         assert command in done("--help")
         assert f"\n      distpu {command}" in done(command, "--help")  # an example on a line of its own
     assert "..." not in done("--help").split("Commands:")[1]  # no summary is cut off

@@ -19,6 +19,7 @@ from .predict import predict
 from .prior import prior
 from .report import report
 from .reproduce import reproduce
+from .serve import serve
 from .show import show
 from .tune import tune
 
@@ -87,5 +88,20 @@ def start(
         print(context.get_help())
 
 
-for command in (fit, predict, report, show, export, prior, diagnose, demo, reproduce, compare, tune, methods, data):
+for command in (
+    fit,
+    predict,
+    report,
+    show,
+    export,
+    serve,
+    prior,
+    diagnose,
+    demo,
+    reproduce,
+    compare,
+    tune,
+    methods,
+    data,
+):
     app.command()(command)

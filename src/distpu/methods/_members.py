@@ -15,6 +15,7 @@ from scipy.special import logit
 
 WIDE = 500  # columns; of a wider table each booster sees so many, and the kernel takes the columns as they are
 MOST = 8_000  # rows of one fit. More rows cost time and gain little: the labelled ones are few
+AT_ONCE = 50_000  # rows up to which one thread scores; predictions are made of no more rows at a time
 EDGE = 1e-4  # probabilities are kept this far from 0 and 1
 NEGATIVE = 2.0  # unlabelled rows that a confirmed negative counts as in training (docs/feedback.md)
 
@@ -70,6 +71,9 @@ class Forest:
         return self
 
     def scores(self, x: Any) -> np.ndarray:
+        for forest in self.state:
+            # Threads take 0.2 s to start, and add up the trees in any order: the last bits would change with each call
+            forest.n_jobs = -1 if x.shape[0] > AT_ONCE else 1
         p = np.mean([forest.predict_proba(x)[:, 1] for forest in self.state], axis=0)
         return logit(np.clip(p, EDGE, 1 - EDGE))
 
