@@ -190,7 +190,16 @@ def fit_file(
             run.keep_seconds(seconds)
         run.keep_ranked(score_lines(*(ranked[name].to_numpy() for name in ranked)))
         if report:
-            answer = _with_page(answer, X, s, run)
+            try:
+                answer = _with_page(answer, X, s, run)
+            except OSError:  # such as a full disk, which the user must know
+                raise
+            except Exception as error:  # a mistake of ours must not cost the user a finished fit
+                warnings.warn(
+                    f"the page could not be made ({type(error).__name__}: {error}); the model and its scores are in {run}",
+                    UserWarning,
+                    stacklevel=2,
+                )
     return answer
 
 
