@@ -67,7 +67,7 @@ def prior_sensitivity(model: Any, ax: Axes | None = None) -> Axes:
         ax.axvspan(*model.prior_interval_, color=BLUE, alpha=0.12, linewidth=0, label="interval of the prior")
     ax.axvline(cut.prior, color="black", linestyle="--", linewidth=1, label="prior in use")
     ax.set(xlabel="true share of positives among the unlabelled rows", ylim=(0, 1), title="If the prior is wrong")
-    ax.legend(frameon=False)
+    ax.legend(frameon=False, loc="lower right")
     return ax
 
 

@@ -94,11 +94,13 @@ def other_priors(cut: FittedCut, interval: tuple[float, float] | None) -> list[d
 
     A prior sets the cut that calls as many rows as it says are positive. `kept` is the precision of today's cut.
     """
-    table, total = cut.held_out.unlabelled, cut.held_out.total
+    total = cut.held_out.total
     low, high = interval or (cut.prior / 2, min(0.9, cut.prior * 1.5))
     ends = max(1 / (1 + total), low / 1.5), min(0.98, max(high, cut.prior) * 1.5)
     priors = sorted({*np.geomspace(*ends, PRIORS - 1).tolist(), cut.prior})
-    return [_if_true(cut, prior) for prior in priors if table.rows]
+    lines = [_if_true(cut, prior) for prior in priors]
+    fresh = [k == 0 or one["called"] != lines[k - 1]["called"] for k, one in enumerate(lines)]  # few rows, few counts
+    return [one for one, new in zip(lines, fresh, strict=True) if new or one["prior"] == cut.prior]
 
 
 def _if_true(cut: FittedCut, prior: float) -> dict[str, float]:

@@ -21,7 +21,7 @@ from ..report.page import SCHEMA
 from .curves import cuts_by_probability, cuts_of, histogram, other_priors, reliable, scores
 from .drivers import drivers
 from .sheet import sheet
-from .words import counts_explained, where_the_cut_is
+from .words import counts_explained, what_next, where_the_cut_is
 
 if TYPE_CHECKING:
     from .fitting import Answer
@@ -43,6 +43,8 @@ def facts(answer: Answer, X: Any, s: np.ndarray, seed: int = 0) -> Json:
         "label": answer.label,
         "positive": _plain(model.classes_[1]),
         "id": answer.id,
+        "what": answer.what,
+        "next": what_next(answer),
         "kind": "table" if table else "images" if np.ndim(X) > 2 else "vectors",
         "rows": answer.rows,
         "labelled": answer.labelled,

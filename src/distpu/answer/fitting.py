@@ -196,7 +196,7 @@ def fit_file(
                 raise
             except Exception as error:  # a mistake of ours must not cost the user a finished fit
                 warnings.warn(
-                    f"the page could not be made ({type(error).__name__}: {error}); the model and its scores are in {run}",
+                    f"the page could not be made ({type(error).__name__}: {error}); model and scores are in {run}",
                     UserWarning,
                     stacklevel=2,
                 )

@@ -9,7 +9,7 @@ from ..threshold.choice import PLAIN, VALUED, read_choice
 if TYPE_CHECKING:
     from .fitting import Answer
 
-CLOSE = 0.03  # counts that differ by less, as a share of the larger one, count as equal
+CLOSE = 0.05  # counts that differ by less, as a share of the larger one, count as equal
 
 
 def percent(share: float) -> str:
@@ -30,6 +30,14 @@ def where_the_cut_is(answer: Answer) -> str:
         return f"rows with a probability of at least {choice.value:g}"
     text = PLAIN.get(choice.kind) or VALUED[choice.kind]
     return text if choice.kind in PLAIN else f"{choice}: {text}"
+
+
+def what_next(answer: Answer) -> str:
+    """Say what a person does with the rows on top."""
+    mark = f"mark those that are positive in column {answer.label!r}"
+    if answer.source.is_dir():
+        mark = f"move those that are positive into {answer.source / 'positive'}"
+    return f"look at the {answer.what} on top, {mark}, and fit again into another folder"
 
 
 def counts_explained(answer: Answer) -> str:

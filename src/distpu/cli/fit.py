@@ -196,7 +196,7 @@ def _fit_named(
 
 
 def _print_answer(answer: Answer) -> None:
-    from ..answer.words import counts_explained
+    from ..answer.words import counts_explained, what_next
     from ..files.run_folder import RunFolder
 
     folder = answer.folder
@@ -217,12 +217,9 @@ def _print_answer(answer: Answer) -> None:
     print(f"\nall {answer.unlabelled:,}, likeliest first: {folder}/{RunFolder.RANKED}{named}")
     if answer.images is not None and answer.images.broken:
         fill(f"{answer.images.what_is_broken}; all of them: {folder}/{RunFolder.BROKEN}")
-    mark = f"mark those that are positive in {answer.label!r} as such"
-    if answer.source.is_dir():
-        mark = f"move those that are positive into {answer.source / 'positive'}"
     if answer.facts is not None:
         print(f"the page that explains it: {folder}/{RunFolder.PAGE}")
-    fill(f"next: look at the {answer.what} on top; {mark} and fit again, with a --folder of its own")
+    fill(f"next: {what_next(answer)} (--folder)")
     say_settings(answer.model)
     print(f"score new {answer.what}:  distpu predict {folder} {'FOLDER' if answer.source.is_dir() else 'FILE'}")
 

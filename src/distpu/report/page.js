@@ -17,13 +17,13 @@
   function show() {
     const p = data.points[Number(slider.value)];
     const right = p.precision * p.rows;
-    put("say-rows", count(p.rows) + (p.rows === 1 ? " row" : " rows"));
+    put("say-rows", count(p.rows) + " " + (p.rows === 1 ? data.what.slice(0, -1) : data.what));
     put("say-probability", p.probability.toFixed(p.probability < 0.01 ? 4 : 2));
     put("say-right", count(right));
     put("say-precision", give(p.precision, p.precision_error));
     put("say-recall", give(p.recall, p.recall_error));
     put("say-wrong", count(p.rows - right));
-    slider.setAttribute("aria-valuetext", count(p.rows) + " rows");
+    slider.setAttribute("aria-valuetext", count(p.rows) + " " + data.what);
     const at = data.left + (data.right - data.left) * Math.min(1, p.rows / data.most);
     move("mark-cut", { x1: at, x2: at });
     const y = (value) => data.bottom - (data.bottom - data.top) * value;

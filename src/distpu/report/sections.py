@@ -19,19 +19,24 @@ Facts = dict[str, Any]
 FIRST, MANY = 10, 12  # rows on top, and columns, that are shown without a click
 
 
+def things(facts: Facts) -> str:
+    """What a row is called: rows, or images."""
+    return "images" if facts.get("what") == "images" else "rows"
+
+
 def headline(facts: Facts) -> str:
     """The answer: how many, how sure, and what the cut gives."""
-    prior, total = facts["prior"], facts["unlabelled"]
+    prior, total, what = facts["prior"], facts["unlabelled"], things(facts)
     kicker = (
-        f"{user(facts['source'])} · {count(facts['rows'])} rows, {count(facts['labelled'])} labelled as known positives"
+        f"{user(facts['source'])} · {count(facts['rows'])} {what}, of which {count(facts['labelled'])} are labelled"
     )
-    kicker += f" in column {user(facts['label'])} · {text(facts['made'])}"
+    kicker += f" ({user(facts['label'])}) · {text(facts['made'])}"
     if prior is None:
-        title = f"{count(facts['called'])} of {count(total)} unlabelled rows are called positive"
+        title = f"{count(facts['called'])} of {count(total)} unlabelled {what} are called positive"
         lead = "This method does not estimate how many positives are hidden."
     else:
-        title = f"About {count(prior['hidden'])} of the {count(total)} unlabelled rows should be positive"
-        lead = _how_sure(prior, total)
+        title = f"About {count(prior['hidden'])} of the {count(total)} unlabelled {what} should be positive"
+        lead = _how_sure(prior, total, what)
     told = facts["counts_explained"]
     parts = [
         paragraph(kicker, "kicker"),
@@ -44,12 +49,12 @@ def headline(facts: Facts) -> str:
     return f"<header>{join(*parts)}</header>"
 
 
-def _how_sure(prior: Facts, total: int) -> str:
+def _how_sure(prior: Facts, total: int, what: str) -> str:
     share = percent(prior["share"])
     if prior["how"] == "given":
-        return f"You gave the share of positives among the unlabelled rows: {share}."
+        return f"You gave the share of positives among the unlabelled {what}: {share}."
     if prior["interval"] is None:
-        return f"That is {share} of the unlabelled rows, estimated from the data ({text(prior['how'])})."
+        return f"That is {share} of the unlabelled {what}, estimated from the data ({text(prior['how'])})."
     low, high = prior["interval"]
     level = f"{100 * prior['level']:.0f} % interval"
     if prior.get("two_sided") is False:
@@ -57,7 +62,8 @@ def _how_sure(prior: Facts, total: int) -> str:
             f"At most {count(high * total)}, that is {percent(high)} ({level}). The number is an upper bound: "
             "positives and negatives look too much alike in this table to say how much lower it may be."
         )
-    return f"Between {count(low * total)} and {count(high * total)} ({level}), that is {share} of the unlabelled rows."
+    span = f"Between {count(low * total)} and {count(high * total)} ({level})"
+    return f"{span}; the estimate is {share} of the unlabelled {what}."
 
 
 def _tiles(facts: Facts) -> str:
@@ -67,7 +73,7 @@ def _tiles(facts: Facts) -> str:
         span = facts["prior"]["interval"]
         ends = [count(end * facts["unlabelled"]) for end in span] if span else None
         tiles.append((count(facts["prior"]["hidden"]), "hidden positives expected", " to ".join(ends) if ends else ""))
-    tiles.append((count(facts["called"]), "rows called positive", f"of {total}; {facts['cut']['words']}"))
+    tiles.append((count(facts["called"]), f"{things(facts)} called positive", f"of {total}; {facts['cut']['words']}"))
     if expected is not None:
         for name, what, note in (
             ("precision", "of those called should be right", "precision"),
@@ -99,8 +105,10 @@ def top_rows(facts: Facts) -> str:
     ]
     first = table(header, lines[:FIRST], right=(0,))
     more = details(f"{len(lines) - FIRST} more", table(header, lines[FIRST:], right=(0,))) if lines[FIRST:] else ""
-    named = "The id is that of your own column." if facts["id"] else "Row 0 is the first row of data in the file."
-    said = f"The rows that are most likely positive. {named} scores.csv has all {count(facts['unlabelled'])}."
+    named = "" if facts["id"] else "Row 0 is the first row of data in the file."
+    said = (
+        f"The {things(facts)} that are most likely positive. {named} scores.csv has all {count(facts['unlabelled'])}."
+    )
     if top["not_shown"]:
         said += f" The columns shown matter most for the scores; {count(top['not_shown'])} others are left out."
     return section("top", "Look at these first", paragraph(said), _sheet(facts["images"]), first, more)
@@ -135,22 +143,24 @@ def curve(facts: Facts) -> str:
     if not points:
         return ""
     start = _nearest(points, facts["called"])
-    said = "Move the slider: how many rows, likeliest first, can you look at? The numbers say what they should give."
+    what = things(facts)
+    said = f"Move the slider: how many {what}, likeliest first, can you look at? The numbers say what they should give."
     if not facts["curve"]["held_out"]:
         said += (
             " They come from the model's own probabilities, which no held-out rows have checked: take them with care, "
         )
         said += "or fit again with <code>--set calibrate=true</code>."
     slider = (
-        '<label for="rows">Rows to look at</label>'
+        f'<label for="rows">{what.capitalize()} to look at</label>'
         f'<input id="rows" class="screen" type="range" min="0" max="{len(points) - 1}" step="1" value="{start}">'
         '<output for="rows"><p class="big"><span id="say-rows">{rows}</span></p>'
-        '<p>all rows with a probability of at least <b id="say-probability">{probability}</b></p>'
+        f"<p>all {what} "
+        'with a probability of at least <b id="say-probability">{probability}</b></p>'
         '<p><b id="say-right">{right}</b> of them should be positive: '
         '<b id="say-precision">{precision}</b> are right</p>'
         '<p><b id="say-recall">{recall}</b> of all hidden positives are found</p>'
         '<p><b id="say-wrong">{wrong}</b> would be false alarms</p></output>'
-    ).format(**_spoken(points[start]))
+    ).format(**_spoken(points[start], what))
     colours = key(
         [
             ("one", "precision: of the rows looked at, how many are positive"),
@@ -161,16 +171,16 @@ def curve(facts: Facts) -> str:
     chart = join(colours, curve_chart(points, start), paragraph(note if facts["curve"]["held_out"] else "", "quiet"))
     return section(
         "cut",
-        "How many rows should you look at?",
+        f"How many {what} should you look at?",
         paragraph(said),
         two(chart, slider),
     )
 
 
-def _spoken(point: Facts) -> dict[str, str]:
+def _spoken(point: Facts, what: str) -> dict[str, str]:
     right = point["precision"] * point["rows"]
     return {
-        "rows": count(point["rows"]) + " row" + "s" * (point["rows"] != 1),
+        "rows": f"{count(point['rows'])} {what if point['rows'] != 1 else what[:-1]}",
         "probability": f"{point['probability']:.2f}",
         "right": count(right),
         "precision": give((point["precision"], point["precision_error"])),
@@ -186,7 +196,7 @@ def _nearest(points: list[Facts], rows: int) -> int:
 def curve_data(facts: Facts) -> Facts:
     """What the script needs to move the marks of the curve."""
     points = facts["curve"]["points"]
-    return {"points": points, **geometry(points)}
+    return {"points": points, "what": things(facts), **geometry(points)}
 
 
 def sure(facts: Facts) -> str:
@@ -339,12 +349,9 @@ def use(facts: Facts) -> str:
     settings = terms((text(name), text(value)) for name, value in facts["settings"].items())
     made_with = terms((text(name), text(value)) for name, value in facts["versions"].items())
     parts = [
-        paragraph("To score new rows of the same kind with this model, type:"),
+        paragraph(f"To score new {things(facts)} of the same kind with this model, type:"),
         f"<pre><code>{text(facts['command'])}</code></pre>",
-        paragraph(
-            "To go on: look at the rows on top, mark those that are positive in column "
-            f"{user(facts['label'])}, and fit again."
-        ),
+        paragraph(f"To go on: {text(facts['next'])}."),
         details("Settings and versions", f"<h3>Settings</h3>{settings}<h3>Versions</h3>{made_with}"),
     ]
     return section("use", "Use it", *parts)
