@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import http.client
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -73,6 +74,12 @@ def one_round(port: int, content: bytes, seconds: float, calls: int, threads: in
     return took
 
 
+def cpu_seconds(pid: int) -> float:
+    """Return the CPU seconds of a process so far (Linux; of one worker)."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def main() -> None:
     told = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     told.add_argument("--folder", type=Path)
@@ -94,15 +101,19 @@ def main() -> None:
                     if not probe.connect_ex((HOST, port)):
                         break
                 time.sleep(0.1)
-            print("| rows a call | calls | calls a second | rows a second | median, ms | 99 of 100 below, ms |")
-            print("|---|---|---|---|---|---|")
+            print(
+                "| rows a call | calls | calls a second | rows a second | median, ms | 99 % below, ms | CPU ms a call |"
+            )
+            print("|---|---|---|---|---|---|---|")
             for rows in (1, 100, 1000):
                 content = body(folder, rows)
-                start = time.perf_counter()
+                start, before = time.perf_counter(), cpu_seconds(server.pid)
                 took = one_round(port, content, options.seconds, options.calls, options.threads)
                 rate = len(took) / (time.perf_counter() - start)
                 middle, late = (1000 * float(q) for q in np.quantile(took, [0.5, 0.99]))
-                print(f"| {rows:,} | {len(took):,} | {rate:,.0f} | {rate * rows:,.0f} | {middle:.0f} | {late:.0f} |")
+                cpu = 1000 * (cpu_seconds(server.pid) - before) / len(took)
+                numbers = f"{rate:,.1f} | {rate * rows:,.0f} | {middle:.0f} | {late:.0f} | {cpu:.0f}"
+                print(f"| {rows:,} | {len(took):,} | {numbers} |", flush=True)
         finally:
             server.send_signal(signal.SIGTERM)
             server.wait(30)
