@@ -138,3 +138,18 @@ def test_a_network_without_held_out_rows_has_a_page_too(table, tmp_path):
     assert not facts["histogram"]["held_out"] and not facts["curve"]["held_out"] and facts["sensitivity"] is None
     assert len(facts["learnt"]["epochs"]) == 4 and facts["prior"]["how"] == "given"
     assert "Terms of the loss" in (tmp_path / "run/report.html").read_text()
+
+
+def test_rows_that_a_person_looked_at_are_counted_apart(table, tmp_path):
+    """They are no draw of the positives: neither the checks nor what drives the scores may take them for one."""
+    frame = pd.read_csv(table[0])
+    frame["fraud"] = frame["fraud"].map({0: "", 1: "yes"})
+    unlabelled = frame.index[frame["fraud"] == ""]
+    frame.loc[unlabelled[:30], "fraud"] = "no"
+    frame.loc[unlabelled[30:40], "fraud"] = "found"
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    said = dict(positive="yes", negative="no", found="found", folder=tmp_path / "run")
+    facts = fit_file(tmp_path / "t.csv", "fraud", **said, **QUICK).facts
+    assert facts["looked_at"] == {"negative": 30, "positive": 10} and facts["rows"] == 1200
+    assert facts["labelled"] + facts["unlabelled"] == 1160 and facts["findings"]
+    assert "40 looked at (10 found positive)" in (tmp_path / "run/report.html").read_text()

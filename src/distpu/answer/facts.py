@@ -49,6 +49,7 @@ def facts(answer: Answer, X: Any, s: np.ndarray, seed: int = 0) -> Json:
         "rows": answer.rows,
         "labelled": answer.labelled,
         "unlabelled": answer.unlabelled,
+        "looked_at": {"negative": answer.negatives, "positive": answer.found},
         "method": {"name": model.name, "class": type(model).__name__, "paper": model.paper, "seconds": answer.seconds},
         "prior": _prior(answer) if known else None,
         "called": answer.predicted,
@@ -169,6 +170,9 @@ def _infinite(value: Any) -> bool:
 def _findings(answer: Answer, X: Any, s: np.ndarray, seed: int) -> list[Json]:
     """Return what the cheap part of a diagnosis finds. A page without it is better than none."""
     cut = answer.model.cut_
+    plain = (s == 0) | (s == 1)  # rows that a person looked at are neither a draw of positives nor of all rows
+    if not plain.all():
+        X, s = (X.loc[plain] if hasattr(X, "iloc") else X[plain]), s[plain]
     scored = None
     if cut is not None:
         z_p, z_u = (scores(table, 50_000) for table in (cut.held_out.labelled, cut.held_out.unlabelled))

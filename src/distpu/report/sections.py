@@ -30,6 +30,9 @@ def headline(facts: Facts) -> str:
     kicker = (
         f"{user(facts['source'])} · {count(facts['rows'])} {what}, of which {count(facts['labelled'])} are labelled"
     )
+    looked = facts["looked_at"]
+    if sum(looked.values()):
+        kicker += f", {count(sum(looked.values()))} looked at ({count(looked['positive'])} found positive)"
     kicker += f" ({user(facts['label'])}) · {text(facts['made'])}"
     if prior is None:
         title = f"{count(facts['called'])} of {count(total)} unlabelled {what} are called positive"
