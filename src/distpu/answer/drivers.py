@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,16 +16,20 @@ if TYPE_CHECKING:
 BUDGET, LEAST, MOST, COLUMNS = 12_000, 300, 2_000, 40
 
 
-def drivers(model: PUEstimator, X: pd.DataFrame, s: np.ndarray, seed: int = 0) -> dict[str, Any]:
+def drivers(
+    model: PUEstimator, X: pd.DataFrame, s: np.ndarray, seed: int = 0, unused: Collection[str] = ()
+) -> dict[str, Any]:
     """Return for each column the drop of the AUC of labelled against unlabelled rows when its values are shuffled.
 
+    `unused` names columns that the model does not look at.
     The rows are a balanced sample of labelled and unlabelled ones. Of many columns, those are taken whose values differ
     most between the two. A column that shares what it tells with another one has a small drop: the other stands in.
     """
     import pandas as pd
 
     random = np.random.default_rng(seed)
-    names = _worth_a_look(X, s, random)
+    used = X[[name for name in X.columns if name not in unused]]
+    names = _worth_a_look(used, s, random)
     size = int(np.clip(BUDGET // max(1, len(names)), LEAST, MOST))
     rows = _balanced(s, size, random)
     part, t = X.iloc[rows].reset_index(drop=True), s[rows]
@@ -39,7 +44,13 @@ def drivers(model: PUEstimator, X: pd.DataFrame, s: np.ndarray, seed: int = 0) -
         error = np.sqrt((below - b).var() / len(b) + (above - a).var() / len(a))
         found.append({"column": name, "drop": float(below.mean() - b.mean()), "error": float(error)})
     found.sort(key=lambda one: -one["drop"])
-    return {"auc": float(below.mean()), "rows": len(part), "looked_at": len(names), "of": X.shape[1], "columns": found}
+    return {
+        "auc": float(below.mean()),
+        "rows": len(part),
+        "looked_at": len(names),
+        "of": used.shape[1],
+        "columns": found,
+    }
 
 
 def _worth_a_look(X: pd.DataFrame, s: np.ndarray, random: np.random.Generator) -> list[str]:

@@ -124,15 +124,18 @@ def _curve(answer: Answer) -> Json:
 def _drivers(answer: Answer, X: Any, s: np.ndarray, seed: int) -> Json | None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # shuffled rows are no rows of the user's
-        return drivers(answer.model, X, s, seed)
+        unused = {str(c.name) for c in _encoded(answer.model) if not c.used}
+        return drivers(answer.model, X, s, seed, unused)
 
 
 def _top(answer: Answer, driven: Json | None) -> Json:
     """Return the likeliest rows, with the columns that matter most."""
     names: list[str] = []
     if answer.top is not None:
-        own = list(answer.top.columns)  # what drives the scores comes first
-        names = ([one["column"] for one in driven["columns"]] if driven else own)[:SHOWN]
+        own = list(answer.top.columns)
+        ids = [name for name in own if name in {c.name for c in _encoded(answer.model) if c.kind == "id"}][:1]
+        names = [*ids, *([one["column"] for one in driven["columns"]] if driven else own)]
+        names = list(dict.fromkeys(names))[:SHOWN]  # what names a row comes first, then what drives its score
     ranked = answer.ranked.head(0 if answer.top is None else len(answer.top))
     if answer.top is None:
         ranked = answer.ranked.head(25)
@@ -211,12 +214,16 @@ def _keys(X: Any) -> np.ndarray | None:
     return np.unique(hashed, return_inverse=True)[1].ravel()
 
 
+def _encoded(model: Any) -> list[Any]:
+    """Return what the encoder says of each column; nothing where the columns were taken as they are."""
+    return list(getattr(getattr(model, "encoder_", None), "columns_", ()))
+
+
 def _columns(model: Any, X: Any) -> list[Json]:
-    encoder = getattr(model, "encoder_", None)
-    if encoder is not None:
+    if listed := _encoded(model):
         return [
             {"name": str(c.name), "kind": c.kind, "what": c.done, "used": bool(c.used), "width": int(c.width)}
-            for c in encoder.columns_
+            for c in listed
         ]
     blank = X.isna().mean()
     return [

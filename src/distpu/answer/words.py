@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from ..threshold.choice import PLAIN, VALUED, read_choice
@@ -9,6 +10,7 @@ from ..threshold.choice import PLAIN, VALUED, read_choice
 if TYPE_CHECKING:
     from .fitting import Answer
 
+MOST = 8  # names of columns in a sentence
 CLOSE = 0.05  # counts that differ by less, as a share of the larger one, count as equal
 
 
@@ -30,6 +32,19 @@ def where_the_cut_is(answer: Answer) -> str:
         return f"rows with a probability of at least {choice.value:g}"
     text = PLAIN.get(choice.kind) or VALUED[choice.kind]
     return text if choice.kind in PLAIN else f"{choice}: {text}"
+
+
+def columns_told(answer: Answer) -> str:
+    """Say which kinds of columns were used and which columns were left out; nothing where all were plain numbers."""
+    listed = getattr(getattr(answer.model, "encoder_", None), "columns_", None)
+    if not listed:
+        return ""
+    kinds = Counter(one.kind for one in listed if one.used)
+    plural = {"category": "categories"}
+    used = ", ".join(f"{n} {kind if n == 1 else plural.get(kind, f'{kind}s')}" for kind, n in kinds.most_common())
+    left = [f"{one.name} ({one.kind})" for one in listed if not one.used]
+    more = f" and {len(left) - MOST} more" if len(left) > MOST else ""
+    return f"columns used: {used or 'none'}" + (f"; left out: {', '.join(left[:MOST])}{more}" if left else "")
 
 
 def what_next(answer: Answer) -> str:

@@ -196,7 +196,7 @@ def _fit_named(
 
 
 def _print_answer(answer: Answer) -> None:
-    from ..answer.words import counts_explained, what_next
+    from ..answer.words import columns_told, counts_explained, what_next
     from ..files.run_folder import RunFolder
 
     folder = answer.folder
@@ -207,7 +207,7 @@ def _print_answer(answer: Answer) -> None:
           f"{answer.model.name}, {how}\n")  # fmt: skip
     first, *others = _summary(answer)
     print_table(first, others)
-    for text in (counts_explained(answer), _reading(answer)):
+    for text in (counts_explained(answer), _reading(answer), visible(columns_told(answer), most=1000)):
         if text:
             print()
             fill(text)

@@ -113,7 +113,7 @@ def top_rows(facts: Facts) -> str:
         f"The {things(facts)} that are most likely positive. {named} scores.csv has all {count(facts['unlabelled'])}."
     )
     if top["not_shown"]:
-        said += f" The columns shown matter most for the scores; {count(top['not_shown'])} others are left out."
+        said += f" The columns shown matter most for the scores; others that are not shown: {count(top['not_shown'])}."
     return section("top", "Look at these first", paragraph(said), _sheet(facts["images"]), first, more)
 
 
@@ -324,10 +324,8 @@ def columns(facts: Facts) -> str:
     if not listed:
         return ""
     left = sum(not one["used"] for one in listed)
-    lines = [
-        [cell(one["name"]), text(one["kind"]), text(one["what"]), "" if one["used"] else "left out"] for one in listed
-    ]
-    body = table(["column", "kind", "what was done", ""], lines)
+    lines = [[cell(one["name"]), text(one["kind"]), text(one["what"])] for one in listed]
+    body = table(["column", "kind", "what was done"], lines)
     said = f"{len(listed)} columns were read" + (f"; {left} of them were left out." if left else " and used.")
     shown = details("Show all columns", body) if len(listed) > MANY else body
     return section("columns", "What was done to each column", paragraph(said), shown)

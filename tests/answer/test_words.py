@@ -1,0 +1,25 @@
+"""Sentences that the terminal and the page share."""
+
+from types import SimpleNamespace as Thing
+
+from distpu.answer.words import columns_told, percent, rows
+
+
+def answer(*columns):
+    listed = [Thing(name=name, kind=kind, used=used) for name, kind, used in columns]
+    return Thing(model=Thing(encoder_=Thing(columns_=listed) if listed else None))
+
+
+def test_columns_that_were_used_and_left_out():
+    told = columns_told(
+        answer(("a", "number", True), ("b", "number", True), ("c", "category", True), ("id", "id", False))
+    )
+    assert told == "columns used: 2 numbers, 1 category; left out: id (id)"
+    many = columns_told(answer(*((f"x{i}", "constant", False) for i in range(20))))
+    assert many.startswith("columns used: none; left out: x0 (constant)") and many.endswith("and 12 more")
+    assert columns_told(answer()) == ""
+
+
+def test_numbers_as_people_read_them():
+    assert [percent(share) for share in (0.004, 0.25, 0.953, 1.0)] == ["0.4 %", "25 %", "95.3 %", "100 %"]
+    assert rows(1) == "1 row" and rows(12345.6) == "12,346 rows"
