@@ -58,3 +58,16 @@ def test_copies_of_a_row_share_a_fold():
     assert (fold[:20] == fold[100:]).all()
     assert [int(s[fold == k].sum()) for k in range(5)] == [4] * 5
     assert np.bincount(fold[20:100]).tolist() == [16] * 5
+
+
+def test_a_single_set_of_a_chosen_size_has_the_share_of_the_whole():
+    y = np.r_[np.ones(400), np.zeros(600)].astype(int)
+    index, s = draw_pu(y, labelled=50, scenario="single-set", seed=4, unlabelled=800)
+    assert (s == 1).sum() == 50 and (s == 0).sum() == 800 and len(set(index)) == 850
+    assert y[index][s == 0].mean() == 0.4 and (y[index][s == 1] == 1).all()
+    other, _ = draw_pu(y, labelled=50, scenario="single-set", seed=5, unlabelled=800)
+    assert set(index) != set(other)
+    with pytest.raises(ValueError, match="unlabelled=900 needs 360 rows with y == 1, but 350 are left"):
+        draw_pu(y, labelled=50, scenario="single-set", unlabelled=900)
+    with pytest.raises(ValueError, match="goes with scenario='single-set'"):
+        draw_pu(y, labelled=50, unlabelled=800)

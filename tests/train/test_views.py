@@ -103,6 +103,8 @@ def test_three_equal_channels_are_grey_and_tables_have_no_views():
     assert views.kind_of(np.repeat(images(channels=1, size=64), 3, axis=1)) == "scan"
     assert views.views_for("auto", np.zeros((5, 3))) is views.PLAIN
     assert views.views_for("none", images()) is views.PLAIN
+    weak = views.views_for("weak", images())
+    assert weak.strong == weak.weak != views.views_for("auto", images()).strong
 
 
 def test_images_of_other_values_keep_their_range():
@@ -157,5 +159,5 @@ def test_a_killed_run_sees_the_same_views(tmp_path, monkeypatch):
 
 
 def test_what_views_may_be():
-    with pytest.raises(ValueError, match="views='some' must be 'auto', 'none', or a function"):
+    with pytest.raises(ValueError, match="views='some' must be 'auto', 'weak', 'none', or a function"):
         fitted("some")

@@ -31,7 +31,7 @@ SCENARIOS = ("case-control", "single-set")
 
 
 def draw_pu(
-    y: ArrayLike, labelled: int, scenario: str = "case-control", seed: int = 0
+    y: ArrayLike, labelled: int, scenario: str = "case-control", seed: int = 0, unlabelled: int | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Hide the labels of a labelled set: `labelled` positives, drawn with the seed, stay known.
 
@@ -40,6 +40,8 @@ def draw_pu(
     scenario="case-control"  the drawn positives also remain among the unlabelled rows, as in the paper:
                              the original row is marked, and a copy of the row is appended as unlabelled
     scenario="single-set"    the drawn positives are not among the unlabelled rows, as in a user's own table
+
+    unlabelled  with "single-set": so many of the other rows, with the share of positives that y has; None takes all
     """
     y = np.asarray(y)
     positives = np.flatnonzero(y == 1)
@@ -53,9 +55,32 @@ def draw_pu(
         index = np.concatenate([index, chosen])
     s = np.zeros(len(index), dtype=np.int64)
     s[chosen] = 1
+    if unlabelled is not None:
+        index = _with_share(y, np.setdiff1d(np.arange(len(y)), chosen), unlabelled, scenario, seed)
+        index = np.sort(np.concatenate([index, chosen]))
+        s = np.isin(index, chosen).astype(np.int64)
     if not (s == 0).any():
         raise ValueError(f"labelled={labelled} leaves no unlabelled row; label fewer positives")
     return index, s
+
+
+def _with_share(y: np.ndarray, others: np.ndarray, n: int, scenario: str, seed: int) -> np.ndarray:
+    """Draw n of the other rows, with the share of positives that y has."""
+    if scenario != "single-set":
+        raise ValueError(
+            f"unlabelled={n} goes with scenario='single-set', not with {scenario!r}; leave one of them out"
+        )
+    wanted = {1: round(n * float((y == 1).mean()))}
+    wanted[0] = n - wanted[1]
+    random, drawn = np.random.default_rng([seed, 1]), []
+    for label, count in wanted.items():
+        rows = others[(y[others] == 1) == (label == 1)]
+        if not 0 <= count <= len(rows):
+            raise ValueError(
+                f"unlabelled={n} needs {count} rows with y == {label}, but {len(rows)} are left; ask for fewer"
+            )
+        drawn.append(random.choice(rows, count, replace=False))
+    return np.concatenate(drawn)
 
 
 def unlabelled_prior(population: float, n_labelled: int, n_unlabelled: int) -> float:

@@ -109,7 +109,7 @@ class DistPUPlus(NetworkMethod):
                                 search=(3, 60, "log"))  # fmt: skip
     epochs: int = tuned(70, "epochs on strong views with the teacher", least=1, search=(10, 400, "log"))
     views: Any = param(
-        "auto", "random views of the images: 'auto' by the kind of images, 'none', or a function of a batch"
+        "auto", "random views of the images: 'auto' by the kind of images, 'weak', 'none', or a function"
     )
     optimiser: str = tuned("adam", "'adam', or 'sgd' with Nesterov's momentum", one_of=("adam", "sgd"))
     lr: float = tuned(5e-4, "initial learning rate; one cosine over all epochs brings it to 0", above=0,
@@ -147,6 +147,9 @@ class DistPUPlus(NetworkMethod):
     def preset_for(self, rows: int) -> str:
         told = super().preset_for(rows)
         return "resnet-18" if self.preset == "auto" and str(self.network).endswith("resnet-18") else told
+
+    def _passes(self) -> int:
+        return self.warm_up_epochs + round((3.7 if self.pairs else 2.4) * self.epochs)
 
     def _learn(self, run: Run) -> nn.Module:
         model = nn.ModuleDict({"net": run.net()})

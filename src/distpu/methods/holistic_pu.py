@@ -88,7 +88,7 @@ class HolisticPU(NetworkMethod):
     sampling: str = tuned("paired", "labelled rows in a batch: as many as `labelled`, left to chance, or evenly spread",
                           one_of=tuple(SAMPLINGS))  # fmt: skip
     views: str = param(
-        "auto", "random views of the images: 'auto' by the kind of images, 'none', or a function of a batch"
+        "auto", "random views of the images: 'auto' by the kind of images, 'weak', 'none', or a function"
     )
     smoothing: float = param(0.1, "rho, of the labels of P for the first network", least=0, below=0.5)
     decay: float = param(0.999, "highest share of its own weights that the averaged first network keeps in a step",
@@ -97,6 +97,9 @@ class HolisticPU(NetworkMethod):
                        one_of=("jenks", "paper"))  # fmt: skip
     power: float = param(0.8, "how fast the split is trusted", above=0)
     sure: float = param(0.9, "least certainty of a row that teaches its strong view", above=0.5, most=1)
+
+    def _passes(self) -> int:
+        return 2 * (self.trend_epochs + self.epochs)
 
     def _learn(self, run: Run) -> nn.Module:
         data = run.data

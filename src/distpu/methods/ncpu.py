@@ -96,6 +96,9 @@ class NcPU(NetworkMethod):
     decay: float = param(0.99, "share of its own weights that the moving average keeps in a step", least=0, below=1)
     ceiling: float = param(0.8, "highest theta", above=0.5, below=1)
 
+    def _passes(self) -> int:
+        return round(2.4 * self.epochs)
+
     def _learn(self, run: Run) -> nn.Module:
         net, device = run.net(), run.data.s.device
         width = nets.head_of(net.get_submodule("body")).in_features

@@ -80,6 +80,9 @@ class P3Mix(NetworkMethod):
     sampling: str = tuned("stratified", "labelled rows in a batch: left to chance, or evenly spread",
                           one_of=tuple(SAMPLINGS))  # fmt: skip
 
+    def _passes(self) -> int:
+        return round(1.4 * self.epochs)
+
     def _learn(self, run: Run) -> nn.Module:
         model = run.net()
         objective = Partners(self, run.data)

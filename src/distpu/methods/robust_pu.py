@@ -81,6 +81,9 @@ class RobustPU(NetworkMethod):
     weights: str = param("welsch", "how a row's weight falls with its hardness", one_of=tuple(WEIGHTS))
     temperature: float = param(1.3, "what the logits of unlabelled rows are divided by", above=0)
 
+    def _passes(self) -> int:
+        return self.warm_up_epochs + self.episodes * self.epochs
+
     def _learn(self, run: Run) -> nn.Module:
         model, data = run.net(), run.data
         learnt = self._learnt(data)

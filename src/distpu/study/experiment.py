@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import datasets
+from ..datasets.draw import SCENARIOS
 from ..estimator import ADDED
 from ..metrics import METRICS
 from ..params import near
@@ -37,9 +38,9 @@ TOP = {"title": str, "show": str, "seeds": object, "keeps": list, "cells": list,
 OPTIONS = {"text": str, "notes": dict, "against": str, "axis": str, "axes": list, "panels": list, "every_epoch": bool,
            "prior": object, "vc": object, "delta": object, "n_labelled": list, "n_unlabelled": list}  # fmt: skip
 CELL = {"method": str, "dataset": str, "datasets": list, "settings": dict, "variant": str, "label": str,
-        "reading": str, "prior": object, "published": dict}  # fmt: skip
+        "reading": str, "prior": object, "published": dict, "scenario": str, "unlabelled": int}  # fmt: skip
 OF_A_SET = {"settings": dict, "reading": str, "published": dict}
-KINDS = {str: "a text", list: "a list, [...] or [[...]]", dict: "a table", bool: "true or false"}
+KINDS = {str: "a text", int: "a whole number", list: "a list, [...] or [[...]]", dict: "a table", bool: "true or false"}
 HELD_OUT = 10  # one PU row in ten chooses the epoch of keep = "pu"; on Alzheimer the last slices do (runs.simulate)
 # Settings that were added after lines had keys, each with the value at which a method does what it did before. At that
 # value a setting is no part of a key, so that lines made before it are still found.
@@ -58,6 +59,7 @@ class Cell:
     published: dict[str, list[float]] = field(default_factory=dict)  # metric -> [mean, deviation], in percent
     labelled: int | None = None  # how many positives keep their label; None: as many as the data set says
     scenario: str = "case-control"
+    unlabelled: int | None = None  # with the scenario "single-set": how many other rows there are; None: all
     folds: int | str | None = None  # of a search: settings are judged on held-out PU rows
     held_out: int = 0  # one PU row in so many is kept from training and chooses the epoch
 
@@ -72,6 +74,8 @@ class Cell:
         labelled = datasets.info(self.dataset).labelled if self.labelled is None else self.labelled
         protocol = {"labelled": labelled, "scenario": self.scenario, "prior": self.prior, "folds": self.folds,
                     "held_out": self.held_out}  # fmt: skip
+        if self.unlabelled is not None:
+            protocol["unlabelled"] = self.unlabelled
         told = ["/".join(filter(None, (self.method, self.reading))), _as_one(settings), self.dataset, _as_one(protocol)]
         return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:12]
 
@@ -196,6 +200,8 @@ def _experiment(name: str, table: dict[str, Any]) -> Experiment:
                 entry.get(dataset, {}).get("reading", entry.get("reading", "")),
                 entry.get("prior", "true"),
                 published,
+                scenario=entry.get("scenario", "case-control"),
+                unlabelled=entry.get("unlabelled"),
             )
             cells += _varied(base, table.get("vary", {}))
     _check_keys("settings", table.get("settings", {}), {cell.dataset: dict for cell in cells})
@@ -230,6 +236,8 @@ def _check_cells(cells: list[Cell]) -> None:
             raise ValueError(f"two cells are {what} and would share their lines; give each its own variant = '...'")
         seen.add(cell.names)
         datasets.info(cell.dataset)
+        if cell.scenario not in SCENARIOS:
+            raise ValueError(f"{what} has scenario = {cell.scenario!r}; use one of {', '.join(map(repr, SCENARIOS))}")
         for name in cell.settings.keys() & elsewhere.keys():
             raise ValueError(f"{what} has {name} among its settings; that is for {elsewhere[name]} to say")
         prior = cell.prior

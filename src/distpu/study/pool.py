@@ -142,6 +142,7 @@ def _run(task: Task, progress: str | bool = False) -> Result | str:
             task.folder,
             labelled=cell.labelled,
             scenario=cell.scenario,
+            unlabelled=cell.unlabelled,
             prior=cell.prior,
             seed=task.seed,
             settings={"progress": progress, **cell.settings},

@@ -138,6 +138,7 @@ def simulate(
     *,
     labelled: int | None = None,
     scenario: str = "case-control",
+    unlabelled: int | None = None,
     prior: str | float = "true",
     seed: int = 0,
     settings: dict[str, Any] | None = None,
@@ -153,7 +154,7 @@ def simulate(
                  their PU accuracy chooses the epoch that is tested
     """
     run = RunFolder(folder)
-    index, s = draw_pu(data.y, data.labelled if labelled is None else labelled, scenario, seed)
+    index, s = draw_pu(data.y, data.labelled if labelled is None else labelled, scenario, seed, unlabelled)
     true_prior = float(data.y[index][s == 0].mean())
     share = true_prior if prior == "true" else prior
     classifier = make(method, {"prior": share, "random_state": seed, **(settings or {})}, reading)

@@ -254,7 +254,7 @@ def kind_of(x: np.ndarray) -> str:
 def views_for(told: Any, x: np.ndarray) -> Views:
     """Return the views that `views=` asks for: 'auto' by the kind of images, 'none', Views, or one function for all.
 
-    Tables have no views.
+    'weak' shows weak views where a method asks for strong ones. Tables have no views.
     """
     if isinstance(told, Views):
         return told
@@ -265,11 +265,12 @@ def views_for(told: Any, x: np.ndarray) -> Views:
     some = x[:: max(1, len(x) // 1000)].astype(np.float64)
     low, high = (0.0, 255.0) if x.dtype == np.uint8 else (float(some.min()), float(some.max()))
     values = dict(low=low, high=high if high > low else low + 1, fill=float(some.mean()))
-    return Views(**{name: replace(view, **values) for name, view in vars(KINDS[kind_of(x)]).items()})
+    found = Views(**{name: replace(view, **values) for name, view in vars(KINDS[kind_of(x)]).items()})
+    return replace(found, strong=found.weak) if told == "weak" else found
 
 
 def check_views(told: Any) -> None:
-    if not (callable(told) or isinstance(told, Views) or told in ("auto", "none")):
+    if not (callable(told) or isinstance(told, Views) or told in ("auto", "weak", "none")):
         raise ValueError(
-            f"views={told!r} must be 'auto', 'none', or a function that takes a batch of images and returns one"
+            f"views={told!r} must be 'auto', 'weak', 'none', or a function that takes a batch of images and returns one"
         )
