@@ -54,6 +54,7 @@ _HOME = {
     "load": "saved",
     "Answer": "answer",
     "fit_file": "answer",
+    "next_rows": "answer",
     "Predictions": "predictions",
     "predict_file": "predictions",
     "Diagnosis": "diagnosis",
@@ -120,6 +121,7 @@ __all__ = [
     "draw_pu",
     "estimate_prior",
     "fit_file",
+    "next_rows",
     "load",
     "make_pu_scorer",
     "predict_file",
@@ -129,7 +131,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from .answer import Answer, fit_file
+    from .answer import Answer, fit_file, next_rows
     from .datasets.draw import draw_pu, unlabelled_prior
     from .diagnosis import Diagnosis, Finding, diagnose
     from .estimator import PUEstimator

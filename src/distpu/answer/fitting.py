@@ -21,6 +21,7 @@ from ..methods.auto import AutoPU
 from ..notebook import found_by, table, tiles
 from ..prior import is_number
 from ..progress import busy
+from .looking import with_verdicts
 from .reading import label_values, read_rows
 
 if TYPE_CHECKING:
@@ -96,6 +97,7 @@ def fit_file(
     positive: Any = None,
     negative: Any = None,
     found: Any = None,
+    looked: Any = (),
     method: str = "auto",
     prior: Any = "auto",
     id: str | None = None,
@@ -116,6 +118,7 @@ def fit_file(
     positive  the label value of known positives, when it is not 1
     negative  the label value of rows that a person looked at and found not to be positive
     found     the label value of rows that a person looked at, since a model ranked them high, and found positive
+    looked    files that `distpu next --out` wrote and a person filled in: their verdicts are put into the labels
     id        a column that names the rows in scores.csv; without it a row's number names the row, from 0
     folder    the model and scores.csv are written there; a finished folder is restored instead of trained
     report    whether to write report.json and report.html into the folder as well
@@ -137,10 +140,13 @@ def fit_file(
         ids, id = np.array(own.images.names, dtype=object), "path"
     given = [told.pop(name, None) if value is None else value for name, value in
              (("pos_label", positive), ("neg_label", negative), ("found_label", found))]  # fmt: skip
+    files = [looked] if isinstance(looked, (str, Path)) else list(looked)
+    if files:
+        y, *given = with_verdicts(y, ids, files, *given)
     values = label_values(y, label, *given)
     y, named = values.y, {"neg_label": values.negative, "found_label": values.found}
     model = make(method, {**told, "pos_label": values.positive, **named})
-    if values.negative is not None and values.found is None:
+    if model.takes_negatives and not files and values.negative is not None and values.found is None:
         warnings.warn(
             "rows were looked at and found negative; if others were found positive, give them a label value of their "
             "own and name it with --found, in Python found=: else too few positives seem to be left",

@@ -52,6 +52,12 @@ def what_next(answer: Answer) -> str:
     mark = f"mark those that are positive in column {answer.label!r}"
     if answer.source.is_dir():
         mark = f"move those that are positive into {answer.source / 'positive'}"
+    if answer.model.takes_negatives and answer.folder is not None and not answer.source.is_dir():
+        file = "looked.csv"
+        return (
+            f"write the {answer.what} most worth a look to a file (distpu next {answer.folder} --out {file}), fill "
+            f"in your verdicts, and fit again into another folder with --looked {file}"
+        )
     return f"look at the {answer.what} on top, {mark}, and fit again into another folder"
 
 

@@ -15,6 +15,7 @@ from .diagnose import diagnose
 from .export import export
 from .fit import fit
 from .methods import methods
+from .next import next
 from .predict import predict
 from .prior import prior
 from .report import report
@@ -90,6 +91,7 @@ def start(
 
 for command in (
     fit,
+    next,
     predict,
     report,
     show,

@@ -36,6 +36,12 @@ Found = Annotated[
         "positive. They teach, but they do not count for the prior: they are no random draw.",
     ),
 ]
+Looked = Annotated[
+    list[Path] | None,
+    typer.Option(
+        metavar="FILE", help="Files: what distpu next --out wrote, with your verdicts, yes or no; repeatable."
+    ),
+]
 Labelled = Annotated[int | None, typer.Option(metavar="N", help="Named data sets: how many positives stay labelled.")]
 Prior = Annotated[
     str | None,

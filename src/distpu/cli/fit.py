@@ -15,6 +15,7 @@ from ._options import (
     Found,
     Label,
     Labelled,
+    Looked,
     Negative,
     Positive,
     Preset,
@@ -44,6 +45,7 @@ def fit(
     positive: Positive = None,
     negative: Negative = None,
     found: Found = None,
+    looked: Looked = None,
     labelled: Labelled = None,
     prior: Prior = None,
     threshold: Threshold = None,
@@ -96,9 +98,9 @@ def fit(
 
         distpu fit customers.parquet --label bought --positive yes
 
-    The same after a look at the rows on top (distpu next), marked 'found' or 'no' in the label column:
+    The same after a look at some rows, with your verdicts in a file that distpu next wrote:
 
-        distpu fit customers.parquet --label bought --positive yes --found found --negative no
+        distpu fit customers.parquet --label bought --positive yes --looked looked.csv --folder runs/second
 
     A folder of images, of which the known positives are in photos/positive and the others in photos/unlabeled:
 
@@ -126,7 +128,7 @@ def fit(
         check_options(method, values, prior)
 
     if data in datasets.NAMES:
-        if any(told is not None for told in (label, positive, negative, found)):
+        if any(told for told in (label, positive, negative, found, looked)):
             raise ValueError(
                 f"--label, --positive, --negative and --found are for files; the labels of {data} are known"
             )
@@ -149,7 +151,7 @@ def fit(
         values = {"preset": preset, **values}
     values = {"prior": read_prior(prior, "auto"), "random_state": seed, **values}
     values |= {"images": images, "labels": labels, "size": size, "strict": strict, "report": report}
-    values |= {"positive": positive, "negative": negative, "found": found}
+    values |= {"positive": positive, "negative": negative, "found": found, "looked": looked or ()}
     _print_answer(fit_file(data, label, method=method, folder=folder, **values))
 
 

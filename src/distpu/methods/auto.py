@@ -32,6 +32,7 @@ class AutoPU(PUEstimator):
 
     name = "auto"
     paper = "distpu's own choice among its methods"
+    takes_negatives = takes_weights = True  # if the method chosen does
 
     def fit(
         self: Self, X: Any, y: Any, *, sample_weight: Any = None, folder: str | Path | None = None, **refused: Any

@@ -1,0 +1,67 @@
+"""`distpu next`: the rows most worth looking at."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ._print import fill, print_table, visible
+
+SHOWN = 20  # rows on the terminal, if they are written to a file as well
+
+
+def next(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A run folder of distpu fit FILE.")],
+    rows: Annotated[int, typer.Option("--rows", "-n", metavar="N", min=1, help="How many rows.")] = 50,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="Write them to a new .csv file, with an empty column 'verdict'."
+        ),  # fmt: skip
+    ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="The file that was fitted: its columns are shown and written, "
+            "and the unsure rows are as unlike each other as possible.",
+        ),  # fmt: skip
+    ] = None,
+    id: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="With --data: the column that names the rows, if fit had one.")
+    ] = None,
+) -> None:
+    """Name the rows most worth looking at.
+
+    One half are the likeliest positives. The other half are rows near the cut, spread over the rows nearest to it:
+    there a verdict changes most. Of rows with the same score one is named.
+
+        distpu next runs/transactions-auto-seed0 -n 50 --data transactions.csv --out looked.csv
+
+    Open the file in a spreadsheet and write yes or no into the column 'verdict'; an empty cell says nothing. Then fit
+    again with the verdicts. The file that you fitted stays as it is:
+
+        distpu fit transactions.csv --label fraud --looked looked.csv --folder runs/second
+
+    Rows with a verdict leave the list. Go on with distpu next runs/second, and give both files to --looked.
+    """
+    from ..answer import next_rows, write_rows
+
+    if id is not None and data is None:
+        raise ValueError("--id names a column of the data; add --data FILE, or leave --id out")
+    if out is not None and out.exists():
+        raise ValueError(f"{out} is there and may hold verdicts; name another file")
+    found = next_rows(folder, rows, data=data, id=id)
+    shown = found if out is None else found.head(SHOWN)
+    lines = zip(shown["id"], shown["rank"], shown["probability"], shown["why"], strict=True)
+    print_table(["id", "rank", "probability", "why"], [(visible(a), str(b), f"{c:.3f}", d) for a, b, c, d in lines])
+    print()
+    if out is None:
+        fill("write them to a file for your verdicts:  add --out looked.csv")
+        return
+    write_rows(found, out)
+    likely = int((found["why"] == "likely").sum())
+    fill(f"{len(found):,} rows, {likely:,} likely and {len(found) - likely:,} unsure: {out}")
+    fill(f"write yes or no into its column 'verdict', then fit again with --looked {out} and a --folder of its own")

@@ -1,0 +1,41 @@
+"""`distpu next`, and its way back into `distpu fit`."""
+
+import pandas as pd
+
+from terminal import done, refused
+
+SMALL = ("--method", "blend-pu", "--no-report")
+for pair in ("trees=8", "bags=2", "folds=2"):
+    SMALL += ("--set", pair)
+
+
+def test_from_fit_to_next_to_fit(here, toy):
+    *_, y = toy
+    out = done("fit", "table.csv", "--label", "fraud", "--folder", "first", *SMALL)
+    assert "distpu next first --out looked.csv" in " ".join(out.split())
+    shown = done("next", "first", "-n", 4)
+    assert shown.count("likely") == shown.count("unsure") == 2 and "--out looked.csv" in shown
+    out = done("next", "first", "-n", 30, "--data", "table.csv", "--out", "looked.csv")
+    assert "30 rows, 15 likely and 15 unsure: looked.csv" in out and "--looked looked.csv" in " ".join(out.split())
+    looked = pd.read_csv("looked.csv", dtype={"verdict": object})
+    assert {*"abcdef"} <= set(looked) and looked["verdict"].isna().all()
+    looked["verdict"] = ["yes" if y[i] else "no" for i in looked["id"]]
+    looked.to_csv("looked.csv", index=False)
+    out = done("fit", "table.csv", "--label", "fraud", "--looked", "looked.csv", "--folder", "second", *SMALL)
+    found = (looked["verdict"] == "yes").sum()
+    assert f"240 unlabelled rows, 30 rows looked at ({found} found positive)" in " ".join(out.split())
+    assert "may hold verdicts" in refused("next", "first", "--out", "looked.csv")
+
+
+def test_mistakes_are_one_line(here):
+    assert "has no scores.csv" in refused("next", "nowhere")
+    assert "add --data FILE" in refused("next", "nowhere", "--id", "name")
+    assert "--found are for files" in refused("fit", "digits", "--looked", "looked.csv")
+    fit = ("fit", "table.csv", "--label", "fraud", "--folder", "run")
+    assert "negative=no is not in column 'fraud'" in refused(*fit, "--negative", "no")
+    assert "looked.csv" in refused(*fit, "--looked", "looked.csv")
+    table = pd.read_csv("table.csv").astype({"fraud": object})
+    table.loc[table["fraud"].isna().to_numpy().nonzero()[0][:20], "fraud"] = "no"
+    table.to_csv("marked.csv", index=False)
+    told = refused("fit", "marked.csv", "--label", "fraud", "--negative", "no", "--method", "elkan-noto")
+    assert "elkan-noto cannot use the 20 rows of neg_label='no'; use one of blend-pu" in told
