@@ -76,18 +76,22 @@ def test_arrays_are_read_through_a_memory_map(place, wanted, tmp_path, monkeypat
     np.save(tmp_path / "new.npy", X)
     np.savez(tmp_path / "new.npz", X=X)
     model, seen = package.load(tmp_path / "run"), []
-    real = streaming.rows.memory_map
-    monkeypatch.setattr(streaming.rows, "memory_map", lambda path: seen.append(real(path)) or seen[-1])
+    real = streaming.rows.read_array
+    monkeypatch.setattr(streaming.rows, "read_array", lambda path: seen.append(real(path)) or seen[-1])
     for name in ("new.npy", "new.npz"):
         predict_file(tmp_path / "run", tmp_path / name, tmp_path / "out.parquet", rows_at_a_time=300)
         np.testing.assert_array_equal(
             pd.read_parquet(tmp_path / "out.parquet")["probability"], model.predict_proba(X)[:, 1]
         )
-    assert all(isinstance(one, np.memmap) for one in seen) and seen
+    assert isinstance(seen[0][0], np.memmap)
     (tmp_path / "no.npy").write_bytes(b"nothing")
     np.save(tmp_path / "text.npy", np.array([["a"]]))
+    torn = (tmp_path / "new.npy").read_bytes()
+    (tmp_path / "torn.npy").write_bytes(torn[:15] + torn[90:])
+    assert "torn.npy cannot be used" in refused("predict", tmp_path / "run", tmp_path / "torn.npy", "-o", "out.csv")
+    assert not Path(".out.csv.part").exists()
     assert "no.npy cannot be used" in refused("predict", tmp_path / "run", tmp_path / "no.npy")
-    assert "text.npy has shape (1, 1) and type <U1" in refused("predict", tmp_path / "run", tmp_path / "text.npy")
+    assert "has shape (1, 1) and type <U1" in refused("predict", tmp_path / "run", tmp_path / "text.npy")
 
 
 KILLED = """

@@ -233,3 +233,33 @@ def test_a_real_server_starts_answers_and_ends_when_told(run):
             server.kill()
     assert server.returncode == 0 and err == ""
     assert f"at http://127.0.0.1:{port}  (POST /score;" in out
+
+
+# --------------------------------------------------------------------- fuzzed bodies
+
+
+def any_value(random, depth=0):
+    plain = [None, True, 0, -1, 1e308, 10**400, "", "x" * 120, "\ud800", "=1+1", 0.5, "NaN", HOSTILE]
+    if depth < 3 and random.random() < 0.3:
+        keys = ["rows", "age", "sum", HOSTILE, "name", "", "\x00"]
+        many = [any_value(random, depth + 1) for _ in range(random.integers(0, 4))]
+        return many if random.random() < 0.5 else {keys[random.integers(len(keys))]: value for value in many}
+    return plain[random.integers(len(plain))]
+
+
+def test_no_body_brings_the_server_down(client):
+    random, seen = np.random.default_rng(0), set()
+    for number in range(300):
+        if number % 3 == 0:
+            body = any_value(random)
+        else:
+            body = rows(2)
+            body[random.integers(2)][["age", "sum", "name", HOSTILE][random.integers(4)]] = any_value(random)
+        content = bytearray(json.dumps(body).encode())
+        if number % 5 == 0 and content:
+            content[random.integers(len(content))] = random.integers(256)
+        answer = client.post("/score", content=bytes(content), headers={"Content-Type": "application/json"})
+        assert answer.status_code in (200, 413, 422), (answer.status_code, body)
+        assert answer.json()  # whatever happened, the answer is JSON
+        seen.add(answer.status_code)
+    assert {200, 422} <= seen

@@ -29,11 +29,15 @@ def write_parquet(file: BinaryIO, pieces: Iterable[Piece], ranks: np.ndarray | N
     schema = pa.schema(list(kinds.items()))
     with pq.ParquetWriter(file, schema) as writer:
         for piece in pieces:
-            names = list(piece.names) if whole_ids else [None if one is None else str(one) for one in piece.names]
+            names = list(piece.names) if whole_ids else [None if one is None else _text(one) for one in piece.names]
             columns = {"id": names, "score": piece.score, "probability": piece.probability, "decision": piece.decision}
             if ranks is not None:
                 columns["rank"] = ranks[piece.start : piece.start + len(piece)]
             writer.write_table(pa.table({name: columns[name] for name in kinds}, schema=schema))
+
+
+def _text(value: Any) -> str:
+    return str(value).encode("utf-8", "replace").decode()  # half of a surrogate pair is no text for Parquet
 
 
 def ranks_of(pieces: Iterable[Piece]) -> np.ndarray:

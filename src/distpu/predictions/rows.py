@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from .. import datasets
+from ..datasets.arrays import SUFFIXES, read_array
 from ..datasets.damaged import some
 from ..datasets.header import TEXTS
 from ..datasets.pieces import KINDS
@@ -24,10 +23,8 @@ LOOK = 2**20  # bytes from which the number of rows of a text file is estimated
 
 def pieces(path: Path, columns: list[str] | None, rows: int) -> Iterator[Any]:
     """Yield the rows of a file or a folder of files, in order, as data frames or arrays of at most so many rows."""
-    if path.suffix.lower() == ".npy":
-        yield from slices(memory_map(path), rows)
-    elif path.suffix.lower() == ".npz":
-        yield from slices(datasets.read(path)[0], rows)
+    if path.suffix.lower() in SUFFIXES:  # .npy is a memory map: its slices are read when they are scored
+        yield from slices(read_array(path)[0], rows)
     else:
         yield from datasets.pieces(path, columns=columns, rows=rows)
 
@@ -37,20 +34,10 @@ def slices(x: Any, rows: int) -> Iterator[Any]:
         yield x[start : start + rows]
 
 
-def memory_map(path: Path) -> np.ndarray:
-    try:
-        x = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, OSError, EOFError) as error:
-        raise ValueError(f"{path} cannot be used ({error}); write a plain array with numpy.save") from None
-    if x.dtype.kind not in "buif" or x.ndim < 2 or not x.size:
-        raise ValueError(f"{path} has shape {x.shape} and type {x.dtype}; give numbers, one row per example")
-    return x
-
-
 def about_how_many(path: Path) -> int | None:
     """Return the number of rows: exact where the file says it, else from the lengths of the first lines."""
-    if path.suffix.lower() == ".npy":
-        return len(memory_map(path))
+    if path.suffix.lower() in SUFFIXES:
+        return len(read_array(path)[0])
     if (known := datasets.count_rows(path)) is not None:
         return known
     files = _files(path)

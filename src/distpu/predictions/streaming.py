@@ -193,7 +193,7 @@ class _Job:
                     raise ValueError(f"{why}; {kept}, and the same command goes on from there") from None
                 part.remove()
                 raise
-            except ValueError:  # wrong data: another try would read other files
+            except Exception:  # wrong data: another try would read other files
                 part.remove()
                 raise
             part.remove()

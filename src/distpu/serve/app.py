@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import threading
 import warnings
 from pathlib import Path
@@ -18,6 +19,11 @@ from .schema import Limits, Refused, Schema
 
 SETTINGS = "DISTPU_SERVE"  # JSON in the environment, for the processes of --workers
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]", "::1")
+
+
+def finite(score: float) -> float:
+    """Return a score that JSON can hold: an infinite one becomes the largest number."""
+    return max(-sys.float_info.max, min(sys.float_info.max, score))
 
 
 class Scorer:
@@ -41,7 +47,7 @@ class Scorer:
         except ValueError as error:
             raise Refused(" ".join(str(error).split())) from None
         rows = zip(ids, decision.tolist(), p.tolist(), strict=True)
-        scored = [{"id": i, "score": z, "probability": q, "decision": int(z >= 0)} for i, z, q in rows]
+        scored = [{"id": i, "score": finite(z), "probability": q, "decision": int(z >= 0)} for i, z, q in rows]
         said = list(dict.fromkeys(" ".join(str(one.message).split()) for one in caught))
         return {"rows": scored, "warnings": said, "model": self.identity}
 

@@ -126,8 +126,10 @@ class Schema:
         for name, value in row.items():
             known = self.known.get(name)
             if known is None and name != self.id:
-                shown = name if len(name) <= 100 else f"{name[:100]}..."
+                shown = printable(name if len(name) <= 100 else f"{name[:100]}...")
                 found.append((shown, f"column {shown!r} is not known{near(name[:100], self.known)}"))
+            elif isinstance(value, str) and printable(value) != value:
+                found.append((name, f"column {name!r} holds half of a character, which is no text"))
             elif isinstance(value, str) and len(value) > limits.text:
                 found.append((name, f"column {name!r} has {len(value)} characters; at most {limits.text} are taken"))
             elif known is not None and known.used and not _fits(value, known.kind):
@@ -158,6 +160,11 @@ def _fits(value: Any, kind: str) -> bool:
     if kind == "vector":
         return isinstance(value, list) and all(_fits(one, "number") and one is not None for one in value)
     return isinstance(value, OTHERS) and (not isinstance(value, (int, float)) or _finite(value))
+
+
+def printable(text: str) -> str:
+    """Return a text that UTF-8 can hold: half of a surrogate pair becomes a question mark."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _finite(value: float) -> bool:
