@@ -18,9 +18,11 @@ def quick(monkeypatch):
     monkeypatch.setattr(BlendPU.__init__, "__kwdefaults__", {**BlendPU.__init__.__kwdefaults__, **QUICK})
 
 
-def test_a_table_gets_blend_pu_and_images_get_dist_pu():
+def test_a_table_gets_blend_pu_and_images_get_dist_pu_unless_few_small_and_grey():
     assert suited(np.zeros((5, 3))) == "blend-pu" and suited([[1.0, 2.0]]) == "blend-pu"
-    assert suited(np.zeros((5, 8, 8))) == "dist-pu" and suited(np.zeros((5, 3, 8, 8))) == "dist-pu"
+    assert suited(np.zeros((10_000, 8, 8))) == "blend-pu" and suited(np.zeros((5, 1, 32, 32))) == "blend-pu"
+    for shape in ((10_001, 8, 8), (5, 3, 32, 32), (5, 64, 64)):
+        assert suited(np.zeros(shape)) == "dist-pu"
 
 
 def test_it_does_what_the_chosen_method_does(quick, toy, tmp_path):
@@ -49,8 +51,15 @@ def test_a_setting_of_one_method_asks_for_its_name():
 def test_images_in_python(monkeypatch):
     asked = []
     monkeypatch.setattr(DistPU, "fit", lambda self, X, y, folder=None: asked.append(X.shape) or self)
-    AutoPU().fit(np.zeros((10, 8, 8)), np.arange(10) < 3)
-    assert asked == [(10, 8, 8)]
+    AutoPU().fit(np.zeros((10, 3, 32, 32)), np.arange(10) < 3)
+    assert asked == [(10, 3, 32, 32)]
+
+
+def test_few_small_grey_images_are_learnt_as_a_table(quick, toy):
+    X, s, _ = toy
+    model = AutoPU(random_state=0).fit(X.reshape(len(X), 2, 3), s)
+    assert model.method_ == "blend-pu"
+    np.testing.assert_array_equal(model.predict(X.reshape(len(X), 2, 3)), AutoPU(random_state=0).fit(X, s).predict(X))
 
 
 def test_the_ranked_rows_have_out_of_fold_scores(quick, toy, tmp_path):

@@ -122,7 +122,7 @@ def fit_file(
     id        a column that names the rows in scores.csv; without it a row's number names the row, from 0
     folder    the model and scores.csv are written there; a finished folder is restored instead of trained
     report    whether to write report.json and report.html into the folder as well
-    method    a name in METHODS; "auto" takes BlendPU for a table and DistPU for images
+    method    a name in METHODS; "auto" takes BlendPU for a table and for few small grey images, DistPU for other images
     images    the column of a table that holds paths of images; those are learnt
     labels    a .npy file with the labels of a .npy or .npz file, one per row
     size      side of the images in pixels; by default it follows from their own sizes

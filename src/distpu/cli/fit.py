@@ -156,11 +156,10 @@ def fit(
 
 
 def suited_to(name: str, root: Path | None) -> str:
-    """The method for a data set by name."""
+    """The method for a data set by name; named images show Dist-PU."""
     from .. import datasets
-    from ..methods.auto import suited
 
-    return suited(datasets.load(name, root).x)
+    return "blend-pu" if datasets.load(name, root).x.ndim == 2 else "dist-pu"
 
 
 def _fit_named(

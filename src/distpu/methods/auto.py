@@ -1,4 +1,8 @@
-"""AutoPU: takes the method that suits the data. A table gets BlendPU, images get Dist-PU."""
+"""AutoPU: takes the method that suits the data. A table gets BlendPU, images get Dist-PU.
+
+Few small grey images get BlendPU as well, which takes their pixels for columns. Where they are few, a class is often
+rare too, and then the network has too few labelled rows (docs/log: images of digits and of clothes).
+"""
 
 from __future__ import annotations
 
@@ -12,19 +16,23 @@ from sklearn.utils.validation import check_is_fitted
 from ..estimator import PUEstimator
 from . import method_class
 
+SMALL, FEW = 32 * 32, 10_000  # values of an image; images. What is no larger is learnt as a table
+
 Self = TypeVar("Self", bound="AutoPU")
 
 
 def suited(X: Any) -> str:
     """Return the name of the method for these rows: images have more than one axis to a row."""
-    return "dist-pu" if len(getattr(X, "shape", None) or np.asarray(X).shape) > 2 else "blend-pu"
+    rows, *values = getattr(X, "shape", None) or np.asarray(X).shape
+    as_table = len(values) < 2 or (rows <= FEW and np.prod(values) <= SMALL)
+    return "blend-pu" if as_table else "dist-pu"
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class AutoPU(PUEstimator):
     """Learns from labelled positives and unlabelled rows with nothing else given.
 
-    A table is learnt by BlendPU, images by DistPU. `fit` sets:
+    A table is learnt by BlendPU, and so are few small grey images; other images are learnt by DistPU. `fit` sets:
 
     chosen_  the fitted method; its results (prior_, prior_interval_, threshold_ and others) are here as well
     method_  its name
