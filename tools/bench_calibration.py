@@ -4,6 +4,7 @@
     DISTPU_TABLES=FOLDER python tools/bench_calibration.py methods    results/calibration/methods.md; half an hour
     python tools/bench_calibration.py methods simulated               the same on simulated rows, without any file
     ... methods tables bagging-pu,two-step                            the rows of these methods again
+    DISTPU_TABLES=FOLDER python tools/bench_calibration.py automatic  results/calibration/automatic.md; minutes
 
 FOLDER holds tables.py, whose `split` makes PU problems of real tables. Names in the environment variable HELD_BACK are
 left out. All problems are averaged: nothing here is chosen for one table.
@@ -12,6 +13,7 @@ forms    Two scorers, out of bag and out of fold, and each form of calibration o
          unlabelled training rows, whose labels were hidden. The prior is the true one, or BBE's.
 methods  Every method with calibrate=False and with calibrate=True, at the true prior. Errors are those of the test
          rows, whose probabilities are moved to the test rows' share of positives. Cuts are compared by accuracy and F1.
+automatic  BlendPU with nothing given but the labels. Errors are those of the unlabelled rows, scored out of fold.
 """
 
 from __future__ import annotations
@@ -269,6 +271,31 @@ def _error(fitted: Any, problem: Problem) -> float:
     return calibration_error(with_share(p, problem.prior, problem.y_test.mean()), problem.y_test)
 
 
+# ---------------------------------------------------------------- automatic
+
+
+def automatic() -> Iterator[list[str]]:
+    """The table so far, after each problem."""
+    from distpu import BlendPU
+
+    lines: list[dict[str, Any]] = []
+    for problem in tables(ROWS["forms"], DRAWS["forms"]):
+        fitted = BlendPU(random_state=0, progress=False).fit(problem.x, problem.s)
+        z, hidden = fitted.oof_scores_, problem.s == 0
+        y, own = problem.y[hidden], fitted._judged(z)[1][hidden]  # type: ignore[index]
+        maps = {"before": expit(z[hidden]), "after": own}
+        maps["after, true prior"] = Calibration.fit(z[~hidden], z[hidden], problem.prior)(z[hidden])
+        lines.append({"table": problem.name, "error of the prior": abs(fitted.prior_ - problem.prior)}
+                     | {name: calibration_error(p, y) for name, p in maps.items()})  # fmt: skip
+        print(problem.name, *(f"{v:.3f}" for v in [*lines[-1].values()][1:]), file=sys.stderr, flush=True)
+        means = pd.DataFrame(lines).groupby("table", sort=False).mean()
+        means.loc["mean"] = means.mean()
+        text = [f"{len(lines)} problems: {DRAWS['forms']} draws of each table, at most {ROWS['forms']:,} rows. BlendPU "
+                "has nothing but the labels; the last column was told the true prior.", "",
+                f"| table | {' | '.join(means.columns)} |", "|---" * (1 + len(means.columns)) + "|"]  # fmt: skip
+        yield text + [f"| {name} | {' | '.join(f'{v:.4f}' for v in row)} |" for name, row in means.iterrows()]
+
+
 def main(what: str, where: str, names: list[str]) -> None:
     began, also = time.perf_counter(), " simulated" if where == "simulated" else ""
     OUT.mkdir(parents=True, exist_ok=True)
@@ -276,7 +303,8 @@ def main(what: str, where: str, names: list[str]) -> None:
     text, file = [], OUT / f"{what}{also.replace(' ', '-')}.md"
     before = file.read_text() if names else ""
     again = f" for the rows of {', '.join(names)}" if names else ""
-    for text in forms() if what == "forms" else methods(simulated if also else tables, names, before):
+    parts = {"forms": forms, "automatic": automatic}
+    for text in parts[what]() if what in parts else methods(simulated if also else tables, names, before):
         versions = f"Python {platform.python_version()}, numpy {np.__version__}, scipy {scipy.__version__}"
         machine = f"{platform.machine()}, {os.cpu_count()} cores, one used"
         head = [
