@@ -45,6 +45,12 @@ def test_a_preset_leaves_a_network_that_was_told():
     assert "network" not in resolved(DistPU, "small", {})
 
 
+def test_every_network_method_has_a_network_for_a_cpu():
+    for name in NETWORKS:
+        assert resolved(METHODS[name], "cpu", {})["network"] == "resnet-8", name
+        assert "network" not in resolved(METHODS[name], "paper", {})
+
+
 def test_a_told_setting_stays_even_where_it_equals_the_papers(toy):
     assert resolved(DistPU, "small", {"epochs": 60})["epochs"] == 60
     assert resolved(DistPU, "small", {"epochs": None})["epochs"] == DistPU.presets["small"]["epochs"] == 40

@@ -52,7 +52,8 @@ def resolved(cls: Any, preset: str, told: dict[str, Any]) -> dict[str, Any]:
     """
     known = {f.name: f.metadata["paper"] for f in fields(cls) if "paper" in f.metadata}
     left = {f.name for f in fields(cls) if f.name in known or str(told.get(f.name, f.default)) == str(f.default)}
-    chosen = known | {name: value for name, value in cls.presets.get(preset, {}).items() if name in left}
+    given = {**cls.on_a_cpu, **cls.presets.get(preset, {})} if preset == "cpu" else cls.presets.get(preset, {})
+    chosen = known | {name: value for name, value in given.items() if name in left}
     return chosen | {name: value for name, value in told.items() if name in known and value is not None}
 
 

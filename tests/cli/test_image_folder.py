@@ -45,7 +45,9 @@ def test_a_folder_to_its_ranked_images(here):
         "1 image cannot be read (unlabeled/torn.png: the file is empty)",
     ]
     assert "10 labelled positives, 40 unlabelled" in ended.out
-    assert "move those that are positive into photos/positive" in " ".join(ended.out.split())
+    assert "put those that are positive into photos/found and the others into photos/negative" in " ".join(
+        ended.out.split()
+    )
     run = here / "runs/photos-dist-pu-seed0"
     assert (run / "broken.csv").read_text() == "id,reason\nunlabeled/torn.png,the file is empty\n"
     ranked = rows((run / "scores.csv").read_text())
@@ -92,6 +94,18 @@ def test_a_column_of_paths_is_recognised_where_nothing_else_is_there(here):
     assert "has no column 'fil'; did you mean 'file'" in refused("fit", "t.csv", "--label", "y", "--images", "fil")
     assert "holds no paths of images" in refused("fit", "u.csv", "--label", "y", "--images", "a")
     assert "--images is for a table" in refused("fit", "photos", "--images", "a")
+
+
+def test_images_that_a_person_looked_at(here):
+    """negative/ and found/ are of use to PUbN, which --method auto takes then; other methods say that they cannot."""
+    for name, kind in (("01", "found"), ("03", "found"), ("00", "negative"), ("02", "negative")):
+        (here / "photos" / kind).mkdir(exist_ok=True)
+        (here / f"photos/unlabeled/{name}.png").rename(here / f"photos/{kind}/{name}.png")
+    done("fit", "photos", "--set", "epochs=2", "--set", "posterior_epochs=2", "--prior", "0.5")
+    ranked = rows((here / "runs/photos-pubn-seed0/scores.csv").read_text())
+    assert len(ranked) == 36 and all(row["id"].startswith("unlabeled/") for row in ranked)
+    ended = distpu("fit", "photos", "--method", "dist-pu", *QUICK)
+    assert ended.code == 2 and "dist-pu cannot use the 2 rows of neg_label=-1; use one of" in ended.err
 
 
 def test_a_method_for_tables_takes_images_too(here):

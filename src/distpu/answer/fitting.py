@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..datasets import is_image_folder
+from ..datasets.images import LOOKED_AT_LABELS
 from ..estimator import PUEstimator
 from ..files.run_folder import Json, RunFolder
 from ..files.scores import score_lines
@@ -22,6 +23,7 @@ from ..notebook import found_by, table, tiles
 from ..prior import is_number
 from ..progress import busy
 from .looking import with_verdicts
+from .pictures import method_for
 from .reading import label_values, read_rows
 
 if TYPE_CHECKING:
@@ -131,13 +133,15 @@ def fit_file(
     """
     told = {"prior": prior, "random_state": random_state, **settings}
     if method == "auto" and (images is not None or is_image_folder(path)):
-        method = "dist-pu"  # as AutoPU takes for images; named, its settings can be given
+        method = method_for(path, bool(looked))
     make(method, told)._check_parameters()  # so that a wrong setting is reported before the file is read
     own = read_rows(path, label, images=images, labels=labels, size=size, strict=strict)
     X, y, label = own.X, own.y, own.label
     X, ids = without_ids(X, id, Path(path))
     if own.images is not None:
         ids, id = np.array(own.images.names, dtype=object), "path"
+    if is_image_folder(path):
+        negative, found = (value if (y == value).any() else None for value in LOOKED_AT_LABELS)
     given = [told.pop(name, None) if value is None else value for name, value in
              (("pos_label", positive), ("neg_label", negative), ("found_label", found))]  # fmt: skip
     files = [looked] if isinstance(looked, (str, Path)) else list(looked)

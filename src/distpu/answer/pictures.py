@@ -12,6 +12,12 @@ from ..progress import tell
 CPU_SIDE = 64  # pixels; larger images are scaled down to it where no GPU is found: training would take hours
 
 
+def method_for(path: str | Path, looked: bool = False) -> str:
+    """Return the method for images that --method auto stands for; named, its settings can be given."""
+    looked = looked or (Path(path).expanduser().is_dir() and datasets.has_looked_at(path))
+    return "pubn" if looked else "dist-pu"  # Dist-PU cannot use rows that a person looked at
+
+
 def in_folder(path: str | Path, size: int | None, strict: bool) -> datasets.Images:
     """Read the labelled images of a folder."""
     return _told(datasets.read_images(path, labelled=True, size=size, bound=_bounded, strict=strict))

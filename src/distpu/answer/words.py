@@ -51,7 +51,8 @@ def what_next(answer: Answer) -> str:
     """Say what a person does with the rows on top."""
     mark = f"mark those that are positive in column {answer.label!r}"
     if answer.source.is_dir():
-        mark = f"move those that are positive into {answer.source / 'positive'}"
+        mark = f"put those that are positive into {answer.source / 'found'} and the others into "
+        mark += str(answer.source / "negative")
     if answer.model.takes_negatives and answer.folder is not None and not answer.source.is_dir():
         file = "looked.csv"
         return (

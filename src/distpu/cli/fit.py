@@ -123,7 +123,9 @@ def fit(
     if data not in datasets.NAMES:
         check_file(data, label, needs_label=True)
         if method == "auto" and (images is not None or datasets.is_image_folder(data)):
-            method = "dist-pu"  # as AutoPU takes for images; named, its settings and presets can be given
+            from ..answer.pictures import method_for
+
+            method = method_for(data, bool(looked))
     if data not in datasets.NAMES or method != "auto":  # else the data choose the method
         check_options(method, values, prior)
 

@@ -14,7 +14,7 @@ from . import alzheimer
 from .arrays import read_label_array
 from .fetch import located
 from .image_table import check_column, path_columns, read_image_table
-from .images import Images, is_image_folder
+from .images import Images, has_looked_at, is_image_folder
 from .images import read_folder as read_images
 from .known import COUNTS, INFO, MD5, NAMES, SOURCES, Dataset, Info, info
 from .pieces import count_rows, pieces
@@ -23,8 +23,8 @@ from .readers import breast_cancer, cifar10, digits, fashion_mnist
 from .table import read
 
 __all__ = ["COUNTS", "MD5", "NAMES", "SOURCES", "Dataset", "Images", "Info", "catalog", "check_column", "count_rows",
-           "info", "is_image_folder", "load", "path_columns", "pieces", "read", "read_image_table", "read_images",
-           "read_label_array"]  # fmt: skip
+           "has_looked_at", "info", "is_image_folder", "load", "path_columns", "pieces", "read", "read_image_table",
+           "read_images", "read_label_array"]  # fmt: skip
 
 
 def load(name: str, root: str | Path | None = None, download: bool = True) -> Dataset:

@@ -13,8 +13,9 @@ import numpy as np
 from .cache import read_cached
 from .decode import header, is_image_name, pillow
 
-# Folder name -> label. Confirmed negatives have a label of their own, which a method must take (neg_label).
-LABELS = {"positive": 1, "unlabeled": 0, "unlabelled": 0, "negative": -1}
+# Folder name -> label. Images that a person looked at because a model ranked them high have labels of their own.
+LABELS = {"positive": 1, "unlabeled": 0, "unlabelled": 0, "negative": -1, "found": 2}
+LOOKED_AT_LABELS = (-1, 2)
 SIZES = (28, 32, 64, 96, 128, 224)  # sides; images between two of them are scaled to the nearer one
 LEAST_SIZE, MOST_SIZE = 8, 1024
 LOOKED_AT = 2000  # files whose heads decide the size and the channels
@@ -27,7 +28,7 @@ class Images:
     """Images as bytes, with the name of each, and the files that could not be read."""
 
     x: np.ndarray  # (n, channels, height, width), uint8; a memory map
-    y: np.ndarray | None  # 1 known positive, 0 unlabelled, -1 confirmed negative; or the values of a table's column
+    y: np.ndarray | None  # the labels of LABELS, or the values of a table's column
     names: list[str]  # paths as in the table, or relative to the folder
     broken: list[tuple[str, str]] = field(default_factory=list)  # name, why it cannot be used
     said: str = ""  # what was read and how it was scaled, in a sentence or two
@@ -51,6 +52,11 @@ def is_image_folder(path: str | Path) -> bool:
     return not any(name.lower().endswith(tables) for name in os.listdir(path))
 
 
+def has_looked_at(folder: str | Path) -> bool:
+    """Whether a folder holds images that a person looked at: in negative/ or found/."""
+    return any(LABELS.get(place.name.lower()) in LOOKED_AT_LABELS for place in _folders(Path(folder).expanduser()))
+
+
 def read_folder(
     folder: str | Path,
     *,
@@ -62,7 +68,7 @@ def read_folder(
 ) -> Images:
     """Return the images of a folder, sorted by their paths.
 
-    labelled  the folder must hold positive/ and unlabeled/ (and may hold negative/), which give y
+    labelled  the folder must hold positive/ and unlabeled/ (and may hold negative/ and found/), which give y
     size      the side in pixels; by default it follows from the images' own sizes; `bound` may lower it
     shape     (channels, height, width) of a fitted model, instead of a size
     strict    a file that cannot be read is an error

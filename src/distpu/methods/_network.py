@@ -38,12 +38,12 @@ _TURN = threading.RLock()  # fits in several threads take turns, because they sh
 def auto_preset(cls: type[PUEstimator], shape: tuple[int, ...], rows: int, device: str = "") -> str:
     """Return the preset that preset="auto" takes.
 
-    This is 'small' for fewer than SMALL rows of a shape that the MLP takes, 'cpu' for other images on a CPU, if the
-    method has it, else 'paper'.
+    This is 'small' for fewer than SMALL rows of a shape that the MLP takes, if the method has it, 'cpu' for other
+    images on a CPU, else 'paper'.
     """
     if nets.auto_network(shape) == "mlp":
         return "small" if "small" in cls.presets and rows < SMALL else "paper"
-    return "cpu" if "cpu" in cls.presets and device == "cpu" else "paper"
+    return "cpu" if device == "cpu" else "paper"
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -59,12 +59,14 @@ class NetworkMethod(PUEstimator):
     """
 
     trains_network = True
+    # what preset="cpu" gives in every method, beside its own: the paper's networks take hours for some thousand images
+    on_a_cpu: ClassVar[dict[str, Any]] = {"network": "resnet-8"}
     preparing: ClassVar[tuple[str, ...]] = ()  # beginnings of the names of stages that do not learn to predict
     _observe: ClassVar[Any] = None  # for experiments: adds metrics of each epoch's network to the log
 
     preset: str = param("auto", "the source of settings left at None: 'paper', another preset of the method, or "
-                        "'auto': 'small' for tables below 20,000 rows, 'cpu' for images without a GPU, if the method "
-                        "has it, else 'paper'")  # fmt: skip
+                        "'auto': 'small' for tables below 20,000 rows if the method has it, 'cpu' for images without "
+                        "a GPU, else 'paper'")  # fmt: skip
     network: Any = param("auto", "'auto', 'mlp', 'cnn-13', 'resnet-8', 'resnet-18', 'preact-resnet-18', 'resnet-50', "
                          "'timm:NAME', 'torchvision:NAME', or a callable that returns a torch module")  # fmt: skip
     pretrained: str | None = param(None, "a .safetensors file with weights of the network, to start training from; a "
@@ -219,7 +221,7 @@ class NetworkMethod(PUEstimator):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        known = ("auto", "paper", *(name for name in self.presets if name != "paper"))
+        known = tuple(dict.fromkeys(("auto", "paper", *self.presets, "cpu")))
         if self.preset not in known:
             hint = near(self.preset, known)
             raise ValueError(f"{self.name} has no preset {self.preset!r}{hint}; use {', '.join(map(repr, known))}")
