@@ -19,6 +19,7 @@ LAYERS = [
     {"methods"},
     {"estimator", "train"},
     {"prior", "threshold", "nets"},
+    {"encode"},
     {"datasets", "metrics", "inputs"},
     {"looked"},
     {"files", "params", "progress", "weights"},
@@ -26,7 +27,7 @@ LAYERS = [
 ]
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
 NO_TORCH = ["estimator", "prior", "threshold", "inputs", "datasets", "params", "metrics", "files", "progress", "cli"]
-NO_TORCH += ["diagnosis", "weights", "looked"]
+NO_TORCH += ["encode", "diagnosis", "weights", "looked"]
 
 
 def room_of(path: Path) -> str:

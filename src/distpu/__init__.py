@@ -51,6 +51,7 @@ _HOME = {
     "HolisticPU": "methods.holistic_pu",
     "RobustPU": "methods.robust_pu",
     "PUEstimator": "estimator",
+    "TableEncoder": "encode",
     "load": "saved",
     "Answer": "answer",
     "fit_file": "answer",
@@ -114,6 +115,7 @@ __all__ = [
     "RankPruning",
     "SelfPU",
     "TEDn",
+    "TableEncoder",
     "Tuned",
     "TwoStep",
     "compare_methods",
@@ -134,6 +136,7 @@ if TYPE_CHECKING:
     from .answer import Answer, fit_file, next_rows
     from .datasets.draw import draw_pu, unlabelled_prior
     from .diagnosis import Diagnosis, Finding, diagnose
+    from .encode import TableEncoder
     from .estimator import PUEstimator
     from .judge import PUStratifiedKFold, compare_methods, make_pu_scorer
     from .methods import METHODS

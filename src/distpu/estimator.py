@@ -19,6 +19,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import __version__
 from .datasets.draw import folds
+from .encode import TableEncoder
+from .encode.rows import Encodes, check_encode
 from .files.atomic import REMEDY
 from .files.fitted import Fitted
 from .files.run_folder import Json, RunFolder
@@ -36,12 +38,12 @@ Self = TypeVar("Self", bound="PUEstimator")
 HELD_OUT = 5  # one row in so many is held out of training for calibrate=True, in a method that has no such rows anyway
 # parameters that configs of version 0.1 do not have
 ADDED = {"threshold": "auto", "calibrate": "auto", "validation_fraction": 0.0, "views": "none", "pretrained": None}
-ADDED |= {"neg_label": None, "found_label": None}
+ADDED |= {"encode": "auto", "neg_label": None, "found_label": None}
 ADDED |= {"level": False, "reliable": "spy", "neighbours": 10, "convergence": "auto", "guard": 0.05}
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class PUEstimator(Shown, Cuts, ClassifierMixin, BaseEstimator):
+class PUEstimator(Shown, Encodes, Cuts, ClassifierMixin, BaseEstimator):
     """What all methods share. A method adds its own parameters and `_learn`.
 
     `fit(X, y)` takes rows and PU labels: 1 for labelled positives, 0 (or -1, False, missing) for unlabelled rows.
@@ -53,6 +55,7 @@ class PUEstimator(Shown, Cuts, ClassifierMixin, BaseEstimator):
     threshold_       where the method itself cuts its raw scores
     cut_             held-out scores, the calibration and the cut that was chosen; None without held-out rows
     classes_         [the unlabelled value, the positive value], as in y
+    encoder_         the TableEncoder of a data frame; None where X held numbers in an array
     """
 
     name: ClassVar[str]  # the name in METHODS and on the command line
@@ -78,6 +81,8 @@ class PUEstimator(Shown, Cuts, ClassifierMixin, BaseEstimator):
     calibrate: Any = param("auto", "probabilities from held-out rows: 'auto' if the method has such rows anyway or "
                            "the threshold needs them; True may hold out a fifth of the rows for it; or False",
                            one_of=("auto", True, False))  # fmt: skip
+    encode: Any = param("auto", "data frames: 'auto' turns categories, dates, texts and blanks into numbers, False "
+                        "takes them as they are, or a TableEncoder(...) of your own")  # fmt: skip
     pos_label: Any = param(None, "the label value of the labelled positives, if it is not 1")
     neg_label: Any = param(None, "the label value of rows that a person looked at and found not to be positive")
     found_label: Any = param(None, "the label value of rows that a person looked at, since a model ranked them high, "
@@ -144,7 +149,7 @@ class PUEstimator(Shown, Cuts, ClassifierMixin, BaseEstimator):
         """Do what fit does. A method whose own fit takes further row sets passes them as `extra`."""
         self._check_parameters()
         rows, s, weight = self._check_data(X, y, sample_weight)
-        sets = {name: self._check_rows(more, reset=False) for name, more in extra.items() if more is not None}
+        sets = {name: self._rows(more) for name, more in extra.items() if more is not None}
         learner = self._resolved(rows)  # fit must leave the parameters as the user gave them
         learner._check_learner()
         seed = check_random_state(self.random_state).randint(2**31 - 1)
@@ -284,6 +289,8 @@ class PUEstimator(Shown, Cuts, ClassifierMixin, BaseEstimator):
 
     def _finish(self, folder: RunFolder) -> None:
         self._write_model(folder)
+        if self.encoder_ is not None:
+            folder.keep_encoder(*self.encoder_.to_state())
         folder.finish(self._fitted())
 
     def _fitted(self) -> Fitted:
@@ -297,6 +304,7 @@ class PUEstimator(Shown, Cuts, ClassifierMixin, BaseEstimator):
             feature_names_in=None if names is None else [str(n) for n in names],
             estimate=None if self.prior_estimate_ is None else self.prior_estimate_.to_json(),
             cut=None if self.cut_ is None else self.cut_.as_json(),
+            encoded=None if self.encoder_ is None else self.encoder_.width_,
             **self._kind(),
         )
 
@@ -317,8 +325,19 @@ class PUEstimator(Shown, Cuts, ClassifierMixin, BaseEstimator):
         except ValueError as error:
             raise ValueError(f"{folder.path / RunFolder.MODEL}: cut: {error}; {REMEDY}") from None
         self._take_kind(fitted)
+        self.encoder_ = None if fitted.encoded is None else self._read_encoder(folder, fitted)
         self._read_model(folder)
         return self
+
+    def _read_encoder(self, folder: RunFolder, fitted: Fitted) -> TableEncoder:
+        try:
+            encoder = TableEncoder.from_state(*folder.encoder())
+            names = list(encoder.feature_names_in_)
+            if encoder.width_ != fitted.encoded or fitted.feature_names_in not in (None, names):
+                raise ValueError(f"it is of other columns than {RunFolder.MODEL}")
+        except ValueError as error:
+            raise ValueError(f"{folder.path / RunFolder.ENCODER}: {error}; {REMEDY}") from None
+        return encoder
 
     def _with_network(self, network: Any, path: Path) -> None:
         """Take the user's own network when a folder is loaded. Most methods train none."""
@@ -330,6 +349,7 @@ class PUEstimator(Shown, Cuts, ClassifierMixin, BaseEstimator):
     def _check_parameters(self) -> None:
         check_parameters(self)
         check_prior(self.prior)
+        check_encode(self.encode)
         choice = read_choice(self.threshold)
         if choice.kind != "auto" and self.calibrate is False:
             raise ValueError(f"threshold={self.threshold!r} needs held-out rows, but calibrate=False; leave that out")
@@ -340,7 +360,7 @@ class PUEstimator(Shown, Cuts, ClassifierMixin, BaseEstimator):
         """Return the rows, their labels s and their weights. A row of weight 0 is unlabelled, whatever y says."""
         if y is None:
             validate_data(self, X, y)  # raises scikit-learn's own message
-        rows = self._check_rows(X, reset=True)
+        rows = self._first_rows(X, y)
         weight = read_weights(sample_weight, rows.shape[0])
         s, self.classes_ = read_labels(
             y, self.pos_label, None if weight is None else weight > 0, self.neg_label, self.found_label

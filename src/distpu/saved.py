@@ -7,7 +7,10 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from sklearn.base import clone
+
 from . import __version__
+from .encode.rows import check_encode
 from .estimator import PUEstimator
 from .files.atomic import REMEDY
 from .files.run_folder import RunFolder
@@ -39,15 +42,21 @@ def load(folder: str | Path, network: Callable[..., Any] | None = None, device: 
     by_object = isinstance(params.get("prior"), str) and params["prior"].endswith(")")
     if by_object:  # the config has the name of the object that estimated the prior; the number found stands for it
         params["prior"] = "auto"
+    own_encoder = isinstance(params.get("encode"), str) and params["encode"].endswith(")")
+    if own_encoder:  # the config has its name; the folder has the fitted one
+        params["encode"] = "auto"
     method = cls(**params)
     method._with_network(network, path)
     try:
         check_parameters(method)
         check_prior(method.prior)
+        check_encode(method.encode)
         read_choice(method.threshold)
     except ValueError as error:
         raise ValueError(f"{path} holds a wrong parameter: {error}; {REMEDY}") from None
     method._restore(run_folder)
     if by_object:
         method.prior = method.prior_
+    if own_encoder and method.encoder_ is not None:
+        method.encode = clone(method.encoder_)
     return method

@@ -482,9 +482,14 @@ def test_gaps_categories_sparse_rows_texts_and_images_where_the_classifier_takes
         fitted = small(name, inside).fit(rows, s)  # prior='auto' too
         assert roc_auc_score(y, fitted.decision_function(rows)) > 0.8
         assert 0 < fitted.prior_ < 1
-    for inside, rows in ((logistic(), gaps), (boosting, csr_matrix(X)), (tree(), frame)):
+    for inside, rows, told in (
+        (logistic(), gaps, {}),
+        (boosting, csr_matrix(X), {}),
+        (tree(), frame, {"encode": False}),
+    ):
         with pytest.raises((ValueError, TypeError), match="NaN|[Ss]parse|string"):  # the classifier's own words
-            small(name, inside).fit(rows, s)
+            small(name, inside, **told).fit(rows, s)
+    assert roc_auc_score(y, small(name, tree()).fit(frame, s).decision_function(frame)) > 0.8  # encoded
 
 
 def test_equal_rows_have_one_key_in_every_container():

@@ -10,7 +10,7 @@ from pathlib import Path
 from ..params import near
 from .damaged import some
 
-TEXTS = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
+TEXTS = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
 SEPARATORS = ",;\t|"
 MOST = 2**20  # characters of a header; a file without line ends must not be read whole
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ..params import near, need
-from .damaged import one_line, some
+from ..params import need
+from . import columnar, separated
+from .damaged import one_line
 from .header import TEXTS
 
 if TYPE_CHECKING:
     import pandas as pd
 
-KINDS = (*TEXTS, ".parquet")
+KINDS = (".parquet", *TEXTS, *columnar.ARROW, *columnar.EXCEL)
 ROWS = 50_000
 
 
@@ -64,55 +65,20 @@ def files_of(path: Path) -> list[Path]:
     ]
     if not found:
         raise ValueError(f"{path} is a folder without tables; give one that has files ending in {', '.join(KINDS)}")
-    if len({one.name.lower().endswith(".parquet") for one in found}) > 1:
-        raise ValueError(f"{path} has Parquet and text files; give a folder with one kind of table")
+    if len({next(kind for kind in KINDS if one.name.lower().endswith(kind)) for one in found}) > 1:
+        raise ValueError(f"{path} has tables of several kinds; give a folder with one kind of table")
     return found
 
 
 def _of_file(path: Path, columns: list[str] | None, rows: int) -> Iterator[pd.DataFrame]:
-    read = _parquet if path.name.lower().endswith(".parquet") else _text
-    for piece in read(path, columns, rows):
-        piece.columns = piece.columns.map(str)
-        missing = [name for name in columns or [] if name not in piece]
-        if missing:
-            hint = near(missing[0], piece) if len(missing) == 1 else ""
-            what = f"no column{'s' * (len(missing) > 1)} {some(missing)}"
-            raise ValueError(f"{path} has {what}{hint} (it has {some(piece)})")
-        if len(piece):
-            yield piece if columns is None else piece[columns]
+    from .table import check_columns, named
 
-
-def _text(path: Path, columns: list[str] | None, rows: int) -> Iterator[pd.DataFrame]:
-    import pandas as pd
-
-    from .table import _separated
-
+    kind = next(kind for kind in KINDS if path.name.lower().endswith(kind))
     if not path.stat().st_size:
         raise ValueError(f"{path} is empty; write it again")
-    kind = next(kind for kind in (".tsv", ".csv") if kind in path.name.lower())
-    with one_line(path, "write it again"):
-        reader: Any = pd.read_csv(path, chunksize=rows, low_memory=False, **_separated(path, kind))
-    with reader:
-        while True:
-            with one_line(path, "write it again"):
-                piece = next(reader, None)
-            if piece is None:
-                return
-            if not isinstance(piece.index, pd.RangeIndex):
-                raise ValueError(f"{path} has more fields in its rows than in its header; name every column")
-            yield piece.reset_index(drop=True)
-
-
-def _parquet(path: Path, columns: list[str] | None, rows: int) -> Iterator[pd.DataFrame]:
-    parquet = need("pyarrow.parquet", "parquet", "reading Parquet")
-    with one_line(path, "write it again"):
-        file = parquet.ParquetFile(path)
-    names = [str(name) for name in file.schema_arrow.names]
-    wanted = None if columns is None or not set(columns) <= set(names) else columns
-    batches = file.iter_batches(batch_size=rows, columns=wanted)
-    while True:
-        with one_line(path, "write it again"):
-            batch = next(batches, None)
-        if batch is None:
-            return
-        yield batch.to_pandas()
+    found = separated.pieces(path, kind, rows) if kind in TEXTS else columnar.pieces(path, kind, columns, rows)
+    for piece in found:
+        piece = named(piece, path)
+        check_columns(piece, path, columns or [])
+        if len(piece):
+            yield piece if columns is None else piece[columns]

@@ -2,86 +2,99 @@
 
 from __future__ import annotations
 
-import gzip
 import os
-import re
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..params import near, need
+from ..params import near
+from . import columnar, separated
 from .arrays import SUFFIXES, read_array
-from .damaged import one_line, some
+from .damaged import some
+from .header import TEXTS
 
 if TYPE_CHECKING:
     import pandas as pd
+
+KINDS = (*SUFFIXES, ".parquet", *TEXTS, *columnar.ARROW, *columnar.EXCEL)
 
 
 def read(
     path: str | Path, label: str | None = None, columns: list[str] | None = None
 ) -> tuple[np.ndarray | pd.DataFrame, np.ndarray | None]:
-    """Return X and y of a .npy, .npz, .parquet, .csv or .tsv file (.csv and .tsv also as .gz).
+    """Return X and y of a table, of a folder of tables, or of a .npy or .npz file.
 
-    y is None when there is no label. If `columns` are given, X of a table has these columns only, in this order.
+    A table's X is a data frame with the cells as they are in the file: numbers, texts, dates, blanks. y is None when
+    there is no label. If `columns` are given, X of a table has these columns only, in this order.
     """
     path = Path(path).expanduser()
     if not path.exists():
         siblings = os.listdir(path.parent) if path.parent.is_dir() else []
         raise FileNotFoundError(f"{path} does not exist{near(path.name, siblings)}")
-    kinds = (*SUFFIXES, ".parquet", ".csv", ".csv.gz", ".tsv", ".tsv.gz")
-    kind = next((kind for kind in kinds if path.name.lower().endswith(kind)), None)
-    if kind is None or path.is_dir():
-        what = "it is a folder" if path.is_dir() else f"extension {path.suffix!r} is not known"
-        raise ValueError(f"{path} cannot be read ({what}); give a file that ends in {', '.join(kinds)}")
+    kind = next((kind for kind in KINDS if path.name.lower().endswith(kind)), None)
+    if path.is_dir():
+        return _of_table(_folder(path), path, label, columns)
+    if kind is None:
+        what = f"extension {path.suffix!r} is not known"
+        raise ValueError(f"{path} cannot be read ({what}); give a file that ends in {', '.join(KINDS)}")
     if not path.stat().st_size:
         raise ValueError(f"{path} is empty; write it again")
-    return read_array(path, label) if kind in SUFFIXES else _read_table(path, kind, label, columns)
+    if kind in SUFFIXES:
+        return read_array(path, label)
+    return _of_table(_whole(path, kind), path, label, columns)
 
 
-def _read_table(
-    path: Path, kind: str, label: str | None, columns: list[str] | None
-) -> tuple[pd.DataFrame, np.ndarray | None]:
+def _whole(path: Path, kind: str) -> pd.DataFrame:
+    return separated.read(path, kind) if kind in TEXTS else columnar.read(path, kind)
+
+
+def _folder(path: Path) -> pd.DataFrame:
+    """Return the tables of a folder as one, in the order of their names."""
     import pandas as pd
 
-    if kind == ".parquet":
-        need("pyarrow", "parquet", "reading Parquet")
-    with one_line(path, "write it again"):
-        if kind == ".parquet":
-            table = pd.read_parquet(path).reset_index(drop=True)
-        else:  # low_memory guesses types piece by piece, which could mix 1 and "1" in one column
-            table = pd.read_csv(path, low_memory=False, **_separated(path, kind))
-    if not isinstance(table.index, pd.RangeIndex):  # pandas made row names of the surplus column
-        raise ValueError(f"{path} has more fields in its rows than in its header; name every column")
-    table.columns = table.columns.map(str)  # Parquet may hold numbers as names; a model stores names as text
-    wanted = [*(columns or []), *([] if label is None else [label])]
-    missing = [name for name in wanted if name not in table]
-    if missing:
-        hint = near(missing[0], table) if len(missing) == 1 else ""
-        what = f"no column{'s' * (len(missing) > 1)} {some(missing)}"
-        raise ValueError(f"{path} has {what}{hint} (it has {some(table)})")
+    from .pieces import files_of
+
+    tables = [_whole(file, next(k for k in KINDS if file.name.lower().endswith(k))) for file in files_of(path)]
+    for other in tables[1:]:
+        if list(other.columns) != list(tables[0].columns):
+            raise ValueError(f"{path} has tables with different columns; give a folder whose tables have the same ones")
+    return pd.concat(tables, ignore_index=True)
+
+
+def _of_table(
+    table: pd.DataFrame, path: Path, label: str | None, columns: list[str] | None
+) -> tuple[pd.DataFrame, np.ndarray | None]:
+    """Return the columns to learn from as they are in the file, and the label."""
+    table = named(table, path)
+    check_columns(table, path, [*(columns or []), *([] if label is None else [label])])
     if not len(table):
         raise ValueError(f"{path} has columns but no rows; write it again")
     y = None if label is None else _as_in_file(table.pop(label))
     if columns is None:
         table = _without_row_numbers(table, path)
-    return _numbers(table if columns is None else table[columns], path), y
+        if not len(table.columns):
+            raise ValueError(f"{path} has no column besides the label; add the columns to learn from")
+    return table if columns is None else table[columns], y
 
 
-def _separated(path: Path, kind: str) -> dict[str, str]:
-    """Return pandas' separator options for a text file.
+def named(table: pd.DataFrame, path: Path) -> pd.DataFrame:
+    """Return the table with texts as names, each once. A model stores names as text."""
+    names = [str(name) for name in table.columns]
+    twice = [name for i, name in enumerate(names) if name in names[:i]]
+    if twice:
+        raise ValueError(f"{path} has two columns {twice[0]!r}; rename one of them")
+    return table.set_axis(names, axis=1)
 
-    A .csv file has commas, or semicolons if its header has more of them. European spreadsheets write semicolons, and
-    often decimal commas with them.
-    """
-    if ".tsv" in kind:
-        return {"sep": "\t"}
-    with (gzip.open if path.suffix == ".gz" else open)(path, "rt", errors="replace") as file:
-        header, *rows = [file.readline() for _ in range(20)]
-    if header.count(";") <= header.count(","):
-        return {"sep": ","}
-    return {"sep": ";", "decimal": "," if any(re.search(r"\d,\d", row) for row in rows) else "."}
+
+def check_columns(table: pd.DataFrame, path: Path, wanted: list[str]) -> None:
+    """Refuse a table without the columns that are wanted."""
+    missing = [name for name in wanted if name not in table]
+    if missing:
+        hint = near(missing[0], table) if len(missing) == 1 else ""
+        what = f"no column{'s' * (len(missing) > 1)} {some(missing)}"
+        raise ValueError(f"{path} has {what}{hint} (it has {some(table)})")
 
 
 def _without_row_numbers(table: pd.DataFrame, path: Path) -> pd.DataFrame:
@@ -103,16 +116,3 @@ def _as_in_file(column: pd.Series) -> np.ndarray:
     if column.hasnans:  # a nullable column would give pandas.NA, which equals nothing
         return column.to_numpy(float if is_numeric_dtype(column) else object, na_value=float("nan"))
     return column.to_numpy()
-
-
-def _numbers(table: pd.DataFrame, path: Path) -> pd.DataFrame:
-    from pandas.api.types import infer_dtype, is_numeric_dtype
-
-    if not len(table.columns):
-        raise ValueError(f"{path} has no column besides the label; add the columns to learn from")
-    as_objects = ("boolean", "decimal", "empty")  # booleans with gaps, and types that only Parquet has
-    odd = [c for c in table if not is_numeric_dtype(table[c]) and infer_dtype(table[c]) not in as_objects]
-    if odd:
-        remedy = "drop or encode these columns (mixed tables are not read yet)"
-        raise ValueError(f"{path} has columns that are not numeric, {some(odd)}; {remedy}")
-    return table.astype(float)

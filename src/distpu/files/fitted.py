@@ -27,6 +27,7 @@ class Fitted:
     feature_names_in: list[str] | None
     estimate: dict[str, Any] | None = None  # of the prior; None where it was given, and in files of version 0.1
     cut: dict[str, Any] | None = None  # threshold.FittedCut; None without held-out rows, and in files of version 0.1
+    encoded: int | None = None  # columns that the encoder of a frame makes; None where no frame was encoded
     # of a network; None for other methods
     shape: tuple[int, ...] | None = None  # of one row; images have their channels first
     layout: str | None = None  # of the rows that were passed to fit
@@ -74,8 +75,9 @@ class Fitted:
         if not fits:
             raise ValueError(f"{path}: shape={list(shape)} does not fit layout={self.layout!r}; {atomic.REMEDY}")
         axis = shape[1] if self.layout in ("NHW", "NHWC") else shape[0]
-        if self.n_features_in != axis:
-            raise ValueError(f"{path}: n_features_in={self.n_features_in} must be {axis}, as in shape; {atomic.REMEDY}")
+        key = "n_features_in" if self.encoded is None else "encoded"
+        if (wide := getattr(self, key)) != axis:
+            raise ValueError(f"{path}: {key}={wide} must be {axis}, as in shape; {atomic.REMEDY}")
 
 
 def settings(value: Any) -> bool:
@@ -172,6 +174,7 @@ RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "feature_names_in": (_names, "a list of strings, or null"),
     "estimate": (is_estimate, "the prior's estimate with its interval, or null"),
     "cut": (_cut, "the held-out scores, their calibration and the cut, or null"),
+    "encoded": (_whole, f"a whole number from 1 to {LARGEST_ROW}, or null"),
     "preset": (_text, "a string, or null"),
     "settings": (settings, "names with a string, a number, true, false or null each, or null"),
 }

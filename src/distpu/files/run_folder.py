@@ -64,6 +64,8 @@ class RunFolder:
                     a classifier that took long, for a resume; removed when the run is finished
     model.safetensors or model.skops, model.json
                     the network or the classifiers, and what `predict` needs beside them
+    encoder.json, encoder.safetensors
+                    of a data frame: how its columns become numbers; the second file only where a column needs arrays
     scores.npz, result.json
                     of a run with known true labels: scores of the training rows, test metrics
     scores.csv      of a run on a user's own table: the unlabelled rows, likeliest positives first (up to version 0.1:
@@ -78,10 +80,11 @@ class RunFolder:
 
     CONFIG, LOG, PRIOR, SECONDS = "config.json", "metrics.jsonl", "prior.json", "seconds.json"
     WEIGHTS, MODELS, MODEL = "model.safetensors", "model.skops", "model.json"
+    ENCODER, ENCODER_ARRAYS = "encoder.json", "encoder.safetensors"
     SCORES, RESULT, RANKED, DONE = "scores.npz", "result.json", "scores.csv", "done"
     FACTS, PAGE, TRIALS, BROKEN = "report.json", "report.html", "trials.jsonl", "broken.csv"
     NAMES = frozenset({CONFIG, LOG, PRIOR, SECONDS, WEIGHTS, MODELS, MODEL, SCORES, RESULT, RANKED, FACTS, PAGE, TRIALS,
-                       BROKEN, "ranked.csv", DONE, LOCK})  # fmt: skip
+                       BROKEN, ENCODER, ENCODER_ARRAYS, "ranked.csv", DONE, LOCK})  # fmt: skip
 
     def __init__(self, path: str | Path):
         self.path = Path(path)
@@ -275,6 +278,21 @@ class RunFolder:
         from . import models
 
         models.save(self.path / self.MODELS, state, owner)
+
+    def encoder(self) -> tuple[Json, dict[str, np.ndarray]]:
+        """The state of the encoder of a data frame."""
+        from . import arrays
+
+        state = atomic.read_signed(self.path / self.ENCODER, "columns")[0]
+        path = self.path / self.ENCODER_ARRAYS
+        return state, arrays.load(path) if path.exists() else {}
+
+    def keep_encoder(self, state: Json, found: dict[str, np.ndarray]) -> None:
+        from . import arrays
+
+        if found:
+            arrays.save(self.path / self.ENCODER_ARRAYS, found)
+        atomic.write_signed(self.path / self.ENCODER, state)
 
     def part(self, number: int) -> Any:
         """A classifier that an earlier process fitted and kept; None where there is none, or where it is damaged."""

@@ -229,6 +229,17 @@ class Wrapper(Weighted, PUEstimator):
 
     # ---------------------------------------------------------------- checks
 
+    def _encodes(self) -> bool:
+        """Return whether a frame is encoded. A pipeline of the user's own gets the frame as it is."""
+        if self.encode == "auto" and self.estimator is not None:
+            return not any(hasattr(one, "steps") or hasattr(one, "transformers") for one in self._inside())
+        return super()._encodes()
+
+    def _inside(self) -> list[Any]:
+        """Return the classifier inside, and the objects that are its parameters."""
+        params = self.estimator.get_params() if hasattr(self.estimator, "get_params") else {}
+        return [self.estimator, *params.values()]
+
     def _check_rows(self, X: Any, reset: bool) -> Any:
         """Return X for the classifier inside. `reset` stores its width and column names; else they are compared."""
         if hasattr(X, "detach"):  # torch

@@ -24,7 +24,7 @@ class Cuts:
     classes_: np.ndarray
     cut_: FittedCut | None = None  # None without held-out rows
 
-    def _check_rows(self, X: Any, reset: bool) -> Any:
+    def _rows(self, X: Any) -> Any:
         raise NotImplementedError
 
     def _raw_scores(self, rows: Any) -> np.ndarray:
@@ -50,7 +50,7 @@ class Cuts:
     def judged(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return decision_function(X) and the probabilities of the positive class; the rows are scored once."""
         check_is_fitted(self)
-        return self._judged(self._raw_scores(self._check_rows(X, reset=False)))
+        return self._judged(self._raw_scores(self._rows(X)))
 
     def _judged(self, score: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         own = self._decide(score)

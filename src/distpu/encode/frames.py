@@ -1,0 +1,45 @@
+"""Frames of pandas, polars and pyarrow -> columns of pandas."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+
+def is_frame(X: Any) -> bool:
+    """Whether X is a table with named columns: a frame of pandas or polars, or a table of pyarrow."""
+    return type(X).__module__.split(".")[0] in ("pandas", "polars", "pyarrow") and hasattr(X, "columns")
+
+
+def names_of(X: Any) -> list[str]:
+    names = X.column_names if hasattr(X, "column_names") else X.columns
+    return [str(name) for name in names]
+
+
+def as_pandas(X: Any) -> pd.DataFrame:
+    """Return a frame as a pandas frame whose names are texts. Two columns of one name are refused."""
+    package = type(X).__module__.split(".")[0]
+    if package == "pyarrow":
+        X = X.to_pandas()
+    elif package == "polars":
+        if hasattr(X, "collect"):
+            X = X.collect()
+        X = pd.DataFrame({name: _of_polars(X[name]) for name in X.columns})
+    names = names_of(X)
+    twice = (
+        next((name for i, name in enumerate(names) if name in names[:i]), None)
+        if len(set(names)) < len(names)
+        else None
+    )
+    if twice is not None:
+        raise ValueError(f"X has two columns {twice!r}; rename or drop one of them")
+    if names != list(X.columns):
+        X = X.set_axis(names, axis=1)
+    return X
+
+
+def _of_polars(column: Any) -> Any:
+    kind = str(column.dtype)
+    plain = kind.startswith(("Int", "UInt", "Float", "Boolean", "Datetime", "Date")) and not column.null_count()
+    return column.to_numpy() if plain else pd.Series(column.to_list(), dtype=None if len(column) else object)

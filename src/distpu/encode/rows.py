@@ -1,0 +1,105 @@
+"""Encodes: the seam between a user's X and the rows that a method takes. A frame is encoded once, at the border."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from ..inputs import read_labels
+from .frames import as_pandas, is_frame, names_of
+from .table import TableEncoder
+
+
+class Encodes:
+    """The part of PUEstimator that turns frames into numbers."""
+
+    encode: Any  # a parameter
+    pos_label: Any
+    neg_label: Any
+    found_label: Any
+    encoder_: TableEncoder | None = None  # None where the rows were not encoded
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+
+    def _check_rows(self, X: Any, reset: bool) -> Any:
+        raise NotImplementedError
+
+    def _encodes(self) -> bool:
+        """Return whether a frame is encoded. A method may leave that to the classifier inside."""
+        return self.encode is not False
+
+    def _first_rows(self, X: Any, y: Any) -> Any:
+        """Return the rows of a fit for `_train`. A frame's encoder becomes encoder_."""
+        self.encoder_ = None
+        if not is_frame(X) or not self._encodes() or _pixels(X):
+            return self._check_rows(X, reset=True)
+        if 0 in X.shape or len(X) < 2:
+            self._check_rows(X, reset=True)  # says what is wrong with the shape
+        encoder = self._new_encoder()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what the labels lack or mean is told where they are read for good
+            s = _labels(y, len(X), self.pos_label, self.neg_label, self.found_label)
+        self.encoder_ = encoder.fit(X, s)
+        if encoder.plain_:
+            return self._check_rows(_passed(X), reset=True)
+        with warnings.catch_warnings():
+            # The sample may lack rare values. A user knows no encoded column, whose far values a method may warn of.
+            warnings.simplefilter("ignore", UserWarning)
+            rows = self._check_rows(encoder.transform(X), reset=True)
+        self.n_features_in_ = encoder.n_features_in_
+        self.feature_names_in_ = encoder.feature_names_in_
+        return rows
+
+    def _rows(self, X: Any) -> Any:
+        """Return rows to score as `_raw_scores` takes them."""
+        encoder = self.encoder_
+        if encoder is None:
+            return self._check_rows(X, reset=False)
+        if encoder.plain_:
+            if not is_frame(X):
+                return self._check_rows(X, reset=False)
+            X = _passed(X)
+            if names_of(X) != list(encoder.feature_names_in_):
+                return self._check_rows(X, reset=False)  # scikit-learn's words on the names
+            return self._check_rows(encoder.numbers(X).set_axis(X.columns, axis=1), reset=False)
+        inner: Any = copy.copy(self)  # its rows are the encoded ones, which have another width and no names
+        inner.__dict__.pop("feature_names_in_", None)
+        inner.n_features_in_ = encoder.width_
+        return inner._check_rows(encoder.transform(X), reset=False)
+
+    def _new_encoder(self) -> TableEncoder:
+        """Return an unfitted encoder. A method that takes no NaN has its blanks filled."""
+        made = clone(self.encode) if isinstance(self.encode, TableEncoder) else TableEncoder()
+        if not self.__sklearn_tags__().input_tags.allow_nan:  # type: ignore[attr-defined]
+            made.set_params(blanks="fill")
+        return made
+
+
+def check_encode(encode: Any) -> None:
+    """Refuse what encode= may not be."""
+    if not (isinstance(encode, (bool, TableEncoder)) or (isinstance(encode, str) and encode == "auto")):
+        raise ValueError(f"encode={encode!r} must be 'auto', False or a TableEncoder(...)")
+
+
+def _labels(y: Any, rows: int, positive: Any, negative: Any, found: Any) -> np.ndarray | None:
+    """Return s for the encoder; None if the labels are wrong, which is told later."""
+    try:
+        s = read_labels(y, positive, None, negative, found)[0]
+    except (ValueError, TypeError):
+        return None
+    return s if len(s) == rows else None
+
+
+def _passed(X: Any) -> Any:
+    return as_pandas(X) if type(X).__module__.split(".")[0] == "pyarrow" else X
+
+
+def _pixels(X: Any) -> bool:
+    """Whether a frame holds bytes only: pixels, which a network scales by itself."""
+    return (
+        all(str(dtype).lower() == "uint8" for dtype in getattr(X, "dtypes", ["-"])) if hasattr(X, "dtypes") else False
+    )
