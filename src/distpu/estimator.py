@@ -19,8 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import __version__
 from .datasets.draw import folds
-from .encode import TableEncoder
-from .encode.rows import Encodes, check_encode
+from .encode.rows import Encodes, check_encode, read_encoder
 from .files.atomic import REMEDY
 from .files.fitted import Fitted
 from .files.run_folder import Json, RunFolder
@@ -325,19 +324,9 @@ class PUEstimator(Shown, Encodes, Cuts, ClassifierMixin, BaseEstimator):
         except ValueError as error:
             raise ValueError(f"{folder.path / RunFolder.MODEL}: cut: {error}; {REMEDY}") from None
         self._take_kind(fitted)
-        self.encoder_ = None if fitted.encoded is None else self._read_encoder(folder, fitted)
+        self.encoder_ = None if fitted.encoded is None else read_encoder(folder, fitted)
         self._read_model(folder)
         return self
-
-    def _read_encoder(self, folder: RunFolder, fitted: Fitted) -> TableEncoder:
-        try:
-            encoder = TableEncoder.from_state(*folder.encoder())
-            names = list(encoder.feature_names_in_)
-            if encoder.width_ != fitted.encoded or fitted.feature_names_in not in (None, names):
-                raise ValueError(f"it is of other columns than {RunFolder.MODEL}")
-        except ValueError as error:
-            raise ValueError(f"{folder.path / RunFolder.ENCODER}: {error}; {REMEDY}") from None
-        return encoder
 
     def _with_network(self, network: Any, path: Path) -> None:
         """Take the user's own network when a folder is loaded. Most methods train none."""

@@ -236,6 +236,7 @@ def test_a_shape_is_compared_with_the_weights_before_memory_is_taken(shape, fold
         images = len(shape) == 3
         axis = shape[1] if images else shape[0]
         fitted.update(shape=shape, layout="NHW" if images else "rows", n_features_in=axis, feature_names_in=None)
+        fitted.update(encoded=None)
 
     damage(folder / "model.json", change, signed=True)
     damage(folder / "config.json", lambda config: config["params"].update(network="mlp"), signed=True)

@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from ..files.atomic import REMEDY
+from ..files.fitted import Fitted
+from ..files.run_folder import RunFolder
 from ..inputs import read_labels
 from .frames import as_pandas, is_frame, names_of
 from .table import TableEncoder
@@ -83,6 +86,20 @@ def check_encode(encode: Any) -> None:
     """Refuse what encode= may not be."""
     if not (isinstance(encode, (bool, TableEncoder)) or (isinstance(encode, str) and encode == "auto")):
         raise ValueError(f"encode={encode!r} must be 'auto', False or a TableEncoder(...)")
+
+
+def read_encoder(folder: RunFolder, fitted: Fitted) -> TableEncoder:
+    """Return the encoder of a model folder."""
+    try:
+        encoder = TableEncoder.from_state(*folder.encoder())
+        names = list(encoder.feature_names_in_)
+        if encoder.width_ != fitted.encoded or fitted.feature_names_in not in (None, names):
+            raise ValueError(f"it is of other columns than {RunFolder.MODEL}")
+    except ValueError as error:
+        told = "" if str(folder.path) in str(error) else f"{folder.path / RunFolder.ENCODER}: "
+        remedy = "" if REMEDY in str(error) else f"; {REMEDY}"
+        raise ValueError(f"{told}{error}{remedy}") from None
+    return encoder
 
 
 def _labels(y: Any, rows: int, positive: Any, negative: Any, found: Any) -> np.ndarray | None:
