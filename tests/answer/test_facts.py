@@ -153,3 +153,20 @@ def test_rows_that_a_person_looked_at_are_counted_apart(table, tmp_path):
     assert facts["looked_at"] == {"negative": 30, "positive": 10} and facts["rows"] == 1200
     assert facts["labelled"] + facts["unlabelled"] == 1160 and facts["findings"]
     assert "40 looked at (10 found positive)" in (tmp_path / "run/report.html").read_text()
+
+
+def test_columns_of_any_name_and_type_can_be_shuffled():
+    random = np.random.default_rng(0)
+    s = np.arange(300) % 3 == 0
+    X = pd.DataFrame({"self": random.normal(size=300) + 2 * s, "when": pd.date_range("2020-01-01", periods=300)})
+    X["kind"] = pd.Categorical(np.where(s, "a", "b"))
+    X["blank"] = pd.array([None, 1, 2] * 100, dtype="Int64")
+
+    class Model:
+        def decision_function(self, rows):
+            assert rows.dtypes.equals(X.dtypes)
+            return rows["self"].to_numpy() + (rows["kind"] == "a").to_numpy()
+
+    found = driving.drivers(Model(), X, s.astype(int), unused={"when"})
+    drops = {one["column"]: one["drop"] for one in found["columns"]}
+    assert set(drops) == {"self", "kind", "blank"} and drops["self"] > drops["kind"] > 0 == drops["blank"]

@@ -59,3 +59,8 @@ def test_pieces_are_one_file(monkeypatch):
     assert b"".join(lines(np.arange(10))) == whole and len(list(lines(np.arange(10)))) == 5
     table = pd.read_csv(io.BytesIO(whole))
     assert list(table) == list(scores.COLUMNS) and table["rank"].tolist() == list(range(1, 11))
+
+
+def test_numbers_as_people_read_them():
+    shown = [scores.short_number(value) for value in (20.0, 12345678.0, 0.1234567, -3.0, 1e20, float("inf"))]
+    assert shown == ["20", "12345678", "0.123457", "-3", "1e+20", "inf"]

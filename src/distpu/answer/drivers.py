@@ -35,7 +35,8 @@ def drivers(
     part, t = X.iloc[rows].reset_index(drop=True), s[rows]
     copies = [part]
     for name in names:
-        copies.append(part.assign(**{name: part[name].to_numpy()[random.permutation(len(part))]}))
+        copies.append(part.copy())
+        copies[-1][name] = part[name].take(random.permutation(len(part))).array  # its type stays
     z = model.decision_function(pd.concat(copies, ignore_index=True)).reshape(len(copies), len(part))
     below, above = _placements(t, z[0])
     found: list[dict[str, Any]] = []

@@ -15,7 +15,7 @@ from ..diagnosis.quick import MOST, quick_findings
 from ..diagnosis.scores import MAX_COLUMNS, sampled
 from ..estimator import versions
 from ..files.run_folder import Json, RunFolder
-from ..files.scores import missing
+from ..files.scores import missing, short_number
 from ..inputs import numbers
 from ..report.page import SCHEMA
 from .curves import cuts_by_probability, cuts_of, histogram, other_priors, reliable, scores
@@ -254,7 +254,7 @@ def _text(value: Any) -> str:
     """Return a user's value as a short text."""
     if missing(value):
         return ""
-    text = f"{value:.6g}" if isinstance(value, float) else str(value)
+    text = short_number(value) if isinstance(value, float) else str(value).removesuffix(" 00:00:00")
     return text if len(text) <= CELL else text[: CELL - 1] + "…"
 
 

@@ -14,11 +14,11 @@ def terminal_width() -> int:
 
 def visible(value: Any, most: int = 24) -> str:
     """Return a user's value as one short line. Control characters are spelt out: a terminal would obey them."""
-    from ..files.scores import missing
+    from ..files.scores import missing, short_number
 
     if missing(value):
         return ""
-    text = f"{value:.6g}" if isinstance(value, float) else str(value)
+    text = short_number(value) if isinstance(value, float) else str(value).removesuffix(" 00:00:00")
     text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
     return text if len(text) <= most else text[: most - 1] + "…"
 

@@ -29,6 +29,11 @@ def missing(value: Any) -> bool:
     return isinstance(value, float) and value != value
 
 
+def short_number(value: float) -> str:
+    """Return a number as a person reads it: whole ones in full, others with six digits."""
+    return f"{value:.0f}" if value.is_integer() and abs(value) < 1e15 else f"{value:.6g}"
+
+
 def cell(value: Any) -> str:
     """Return a value as a cell of a .csv file: harmless, quoted where it must be, empty where it is missing."""
     if missing(value):
