@@ -119,6 +119,22 @@ def test_the_guide_to_choosing_has_the_figures_of_the_runs(under, name):
             assert seconds == f"{np.mean([line['seconds'] for line in lines]):.1f}", method
 
 
+def test_what_the_guide_to_choosing_says_of_the_other_systems_is_what_was_measured():
+    head = ("method", "tables", "accuracy")
+    tables, words = (
+        table("results/named/README.md", *head, under=under)
+        for under in ("## Development tables", "## Texts as counts of words")
+    )
+    rows = table("docs/choosing.md", "method on 10 real tables, 2 of words", "accuracy")
+    assert set(rows) == set(tables)
+    for name, (accuracy, f1, auc, seconds, *on_words) in rows.items():
+        assert [accuracy, f1, auc, seconds] == [tables[name][i] for i in (1, 2, 3, 5)], name
+        assert on_words == ([words[name][i] for i in (1, 3)] if name in words else ["-", "-"]), name
+    genpu = sorted(lines_of("compare-digits", method="genpu"), key=lambda line: line["seed"])
+    a, b, c = (f"{100 * line['accuracy']:.0f}" for line in genpu)
+    assert f"on digits seeds 0 to 2 have {a}, {b} and {c} % of accuracy" in text_of("docs/choosing.md")
+
+
 WEAK = {"Self-PU": "self-pu", "VPU": "vpu", "aPU": "apu", "PUbN": "pubn"}
 
 
