@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -171,7 +171,7 @@ class NetworkMethod(PUEstimator):
 
     def _passes(self) -> int:
         """Return how often training passes a row through the network forth and back, more or less."""
-        return self.epochs
+        return sum(getattr(self, f.name) for f in fields(self) if f.name.endswith("epochs"))
 
     def _keep(self, model: nn.Module, history: list[Json]) -> None:
         self.model_ = model.requires_grad_(False)

@@ -83,7 +83,7 @@ class DistPU(NetworkMethod):
     clamp: float = param(10.0, "logits are clamped to +-clamp", above=0)
 
     def _passes(self) -> int:
-        return self.warm_up_epochs + 2 * self.epochs  # with Mixup each row is also mixed with another
+        return super()._passes() + self.epochs  # with Mixup each row is also mixed with another
 
     def _learn(self, run: Run) -> nn.Module:
         model = run.net()
