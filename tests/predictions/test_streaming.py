@@ -13,7 +13,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import distpu as package
-from distpu import ElkanNoto, datasets, predict_file
+from distpu import BlendPU, ElkanNoto, TableEncoder, datasets, predict_file
 from distpu.predictions import streaming
 from distpu.predictions.part import Part, Piece
 from terminal import distpu, done, refused
@@ -210,6 +210,45 @@ def test_a_word_far_down_is_told_of_and_wrong_columns_leave_nothing(place, tmp_p
     with pytest.raises(ValueError, match="has no column 'a'"):
         predict_file(place / "run", tmp_path / "bad.csv", tmp_path / "other.csv", rows_at_a_time=200)
     assert sorted(os.listdir(tmp_path)) == ["bad.csv", "out.csv"]
+
+
+def test_a_model_without_an_encoder_takes_numbers_only(place, tmp_path):
+    X, s = pd.read_csv(place / "new.csv")[list("abc")], np.arange(ROWS) % 6 == 0
+    ElkanNoto(LogisticRegression(), encode=False, random_state=0).fit(X, s, folder=tmp_path / "plain")
+    X.astype(object).assign(a=lambda t: np.where(t.index == 700, "many", t["a"])).to_csv(tmp_path / "bad.csv")
+    with pytest.raises(ValueError, match=r"not numeric, 'a' \('many' in row 700\); the model was trained on numbers"):
+        predict_file(tmp_path / "plain", tmp_path / "bad.csv", tmp_path / "out.csv", rows_at_a_time=200)
+    assert sorted(os.listdir(tmp_path)) == ["bad.csv", "plain"]
+    X.to_csv(tmp_path / "good.csv")
+    assert (
+        predict_file(tmp_path / "plain", tmp_path / "good.csv", tmp_path / "out.csv", rows_at_a_time=200).rows == ROWS
+    )
+
+
+def test_what_differs_from_training_is_said_and_unused_columns_may_be_missing(tmp_path):
+    random = np.random.default_rng(0)
+    y = random.random(600) < 0.4
+    table = pd.DataFrame(
+        {
+            "town": np.where(y, "Ulm", "Bonn"),
+            "sum": random.lognormal(2 + y),
+            "same": "x",
+            "key": [f"k{i:05d}" for i in range(600)],
+        }
+    )
+    s = y & (random.random(600) < 0.5)
+    own = BlendPU(trees=4, bags=1, folds=2, random_state=0, encode=TableEncoder(id="key", keep=["town"]))
+    own.fit(table, s, folder=tmp_path / "run")
+    new = table.assign(sum=table["sum"] * 1000, town=np.where(np.arange(600) % 5 == 0, "Rom", table["town"]))
+    new.drop(columns="same").to_csv(tmp_path / "new.csv", index=False)
+    with pytest.warns(UserWarning, match="not as in training: ") as said:
+        found = predict_file(tmp_path / "run", tmp_path / "new.csv", tmp_path / "out.csv", rows_at_a_time=100)
+    assert len(said) == 1 and "'town'" in found.differences[0] and "'sum'" in found.differences[0]
+    assert "far outside" in found.differences[0]
+    assert pd.read_csv(tmp_path / "out.csv")["id"].tolist() == table["key"].tolist()  # the model's own id column
+    new.drop(columns="town").to_csv(tmp_path / "less.csv", index=False)
+    with pytest.raises(ValueError, match="has no column 'town'"):
+        predict_file(tmp_path / "run", tmp_path / "less.csv", tmp_path / "out.csv")
 
 
 def test_formulas_in_ids_are_made_harmless_in_csv(place, tmp_path):

@@ -111,9 +111,17 @@ def test_other_content_types_and_hosts_are_refused(client):
     assert client.get("/health", headers={"Host": "elsewhere.example"}).status_code == 400
 
 
-def test_a_blank_that_the_model_does_not_take_is_refused_by_its_own_words(client):
-    answer = client.post("/score", json=wrong(age=None))
-    assert answer.status_code == 422 and "NaN" in answer.json()["message"]
+def test_rows_that_the_model_does_not_take_are_refused_by_its_own_words(client, monkeypatch):
+    def refuses(self, X):
+        raise ValueError("Input X contains\ninfinity")
+
+    monkeypatch.setattr(package.PUEstimator, "judged", refuses)
+    answer = client.post("/score", json=rows())
+    assert answer.status_code == 422 and answer.json()["message"] == "Input X contains infinity"
+
+
+def test_a_blank_is_null(client):
+    assert client.post("/score", json=wrong(age=None)).status_code == 200
 
 
 def test_what_a_client_asks_about_the_model(client, run):

@@ -91,7 +91,7 @@ def _print_columns(columns: list[dict[str, Any]] | None) -> None:
     if columns is None:
         return
     print()
-    if all(column["done"] == "taken as it is" for column in columns):
+    if all(column["kind"] == "number" and column["done"] in ("as it is", "taken as it is") for column in columns):
         names = ", ".join(visible(column["name"]) for column in columns[:40])
         fill(f"{len(columns)} columns of numbers, taken as they are: {names}{', ...' * (len(columns) > 40)}")
         return

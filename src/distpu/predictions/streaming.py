@@ -94,7 +94,11 @@ class _Job:
     ):
         self.model, self.size, self.progress = model, size, progress
         self.path = Path(data).expanduser()
+        encoder = model.encoder_
+        self.encodes, own = encoder is not None, getattr(encoder, "id", None)
         self.names = None if (names := getattr(model, "feature_names_in_", None)) is None else list(names)
+        if encoder is not None:  # columns that were left out of training may be missing now
+            self.names = [column.name for column in encoder.columns_ if column.used]
         self.x: Any = None  # rows that are in memory or mapped into it
         self.own_ids: list[str] | None = None
         if data in datasets.NAMES:
@@ -102,8 +106,6 @@ class _Job:
         elif self.names is None and self._holds_images():
             images = for_model(model, self.path, strict)
             self.x, self.own_ids = images.x, [str(name) for name in images.names]
-        encoder = getattr(model, "encoder_", None)
-        self.encodes, own = encoder is not None, getattr(encoder, "id", None)
         self.id = id if id is not None else own if isinstance(own, str) else None
         self.said: dict[str, str] = {}
 
