@@ -2,11 +2,14 @@
 
 import shutil
 
+import numpy as np
+import pandas as pd
 import pytest
 
+from distpu import fit_file
 from distpu.report.html import give
 from distpu.report.page import page
-from hostile import ALL, FORMULA, SCRIPT, hostile
+from hostile import ALL, FORMULA, IMAGE, QUOTES, SCRIPT, TURNED, hostile
 
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
 FLAGS += ["--disable-component-update", "--disable-sync"]
@@ -107,3 +110,22 @@ def test_the_page_prints(answer, shown, tmp_path):
     tab.emulate_media(media="print")
     assert not tab.is_visible("#rows") and tab.is_visible("#say-rows")
     assert len(tab.pdf()) > 20_000
+
+
+def test_a_hostile_table_from_the_file_to_the_page(shown, tmp_path):
+    """What hostile() makes up, done for real: names and cells of a file, through reading, encoding and fitting."""
+    random = np.random.default_rng(0)
+    y = np.arange(300) < 100
+    table = pd.DataFrame({SCRIPT: random.choice(ALL, 300), FORMULA: random.normal(size=300) + 2 * y})
+    table[TURNED] = random.normal(size=300) + y
+    table["id"] = [f"={k}{IMAGE}" for k in range(300)]
+    table[QUOTES] = np.where(y & (np.arange(300) % 3 == 0), "yes", "")
+    table.to_csv(tmp_path / "t.csv", index=False)
+    run = tmp_path / "run"
+    answer = fit_file(tmp_path / "t.csv", QUOTES, positive="yes", id="id", method="elkan-noto", folds=3, folder=run)
+    tab = shown((run / "report.html").read_text(), 390)
+    assert tab.said == [] and tab.title() == "t.csv: hidden positives" and tab.query_selector_all("img") == []
+    body = tab.inner_text("body")
+    assert SCRIPT in body and FORMULA in body and f"={answer.ranked.index[0]}{IMAGE}" in body
+    assert tab.evaluate("document.documentElement.scrollWidth") <= 390
+    assert (run / "scores.csv").read_text().splitlines()[1].startswith("\"'=")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ..estimator import PUEstimator
 
 # Rows that are scored in all. A blend scores about 5,000 rows a second, so this bounds the time to a few seconds.
-BUDGET, LEAST, MOST, COLUMNS = 12_000, 300, 2_000, 40
+BUDGET, LEAST, MOST, COLUMNS = 9_000, 225, 2_000, 40
 
 
 def drivers(
