@@ -276,3 +276,11 @@ def test_without_optuna_the_error_says_what_to_type(toy, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "optuna", None)
     with pytest.raises(ModuleNotFoundError, match='tuning needs optuna; type: pip install "distpu.tune."'):
         search(toy)
+
+
+def test_the_table_default_can_be_tuned(toy):
+    X, s, _ = toy
+    assert set(search_space("blend-pu")) == {"leaf", "rounds", "leaves", "ridge"}
+    settings = dict(trees=4, bags=1, folds=2)
+    found = tune_settings(X, s, "blend-pu", prior=0.4, trials=2, settings=settings)
+    assert len(found.trials) == 2 and set(found.trials[1].settings) == {"leaf", "rounds", "leaves", "ridge"}

@@ -131,9 +131,9 @@ def tune_settings(
         left = "left to search; give fewer settings" if search_space(method) else "to search; name another method"
         raise ValueError(f"{method} has no setting {left}, or fit it as it is")
     first: Any = make(method, {"prior": prior, "random_state": random_state, "pos_label": pos_label, **told})
-    rows, s = first._check_data(X, y)
+    rows, s, _ = first._check_data(X, y)
     learner = first._resolved(rows)
-    config = learner._config(rows, s, {}, random_state)
+    config = learner._config(rows, s, None, {}, random_state)
     extra = {"search_metric": metric, "search_scenario": scenario, "search_folds": k, "search_ranges": str(space)}
     config |= {"method": f"tune {method}", "params": {**config["params"], **extra}}
     run = None if folder is None else RunFolder(folder)

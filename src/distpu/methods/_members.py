@@ -47,13 +47,14 @@ def of(weight: np.ndarray | None, rows: np.ndarray) -> np.ndarray | None:
 class Forest:
     """A random forest, or extremely randomised trees, whose classes are balanced in every bootstrap sample."""
 
-    def __init__(self, trees: int, extra: bool = False, parts: int = 3) -> None:
-        self.extra, self.trees, self.parts = extra, trees, parts
+    def __init__(self, trees: int, extra: bool = False, parts: int = 3, leaf: int = 5) -> None:
+        self.extra, self.trees, self.parts, self.leaf = extra, trees, parts, leaf
 
     def fit(self, x: Any, s: np.ndarray, random: np.random.RandomState, weight: np.ndarray | None = None) -> Forest:
         from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 
         weight, t = with_negatives(weight, s), (s == 1).astype(int)
+        weight = None if weight is None else weight / weight.mean()  # a forest draws as many rows as weights sum to
         kind = ExtraTreesClassifier if self.extra else RandomForestClassifier
         parts = 1 if len(s) <= MOST else self.parts  # so that more than MOST rows are seen in all
         self.state = []
@@ -61,7 +62,7 @@ class Forest:
             rows = np.arange(len(s)) if parts == 1 else drawn(s, MOST, np.inf, random)
             forest = kind(
                 self.trees // parts,
-                min_samples_leaf=5,
+                min_samples_leaf=self.leaf,
                 class_weight="balanced_subsample",
                 bootstrap=True,
                 max_samples=None if self.extra else 0.5,  # as good as all rows, and a fifth faster
@@ -82,8 +83,8 @@ class Forest:
 class Boosted:
     """PU bagging of boosted trees (LightGBM): each booster sees the labelled rows and three times as many others."""
 
-    def __init__(self, bags: int, rounds: int = 40) -> None:
-        self.bags, self.rounds = bags, rounds
+    def __init__(self, bags: int, rounds: int = 40, leaves: int = 8) -> None:
+        self.bags, self.rounds, self.leaves = bags, rounds, leaves
 
     def fit(self, x: Any, s: np.ndarray, random: np.random.RandomState, weight: np.ndarray | None = None) -> Boosted:
         import lightgbm
@@ -98,7 +99,7 @@ class Boosted:
             settings = dict(
                 objective="binary",
                 learning_rate=0.1,
-                num_leaves=8,
+                num_leaves=self.leaves,
                 min_child_samples=5,
                 feature_fraction=0.2 if wide else 0.6,  # of many columns fewer and coarser ones are as good, and faster
                 max_bin=63 if wide else 255,

@@ -31,8 +31,6 @@ from ._members import Boosted, Forest, Kernel, of, with_negatives
 from ._table import TableMethod
 from ._weighted import Weighted
 
-RIDGE = 0.01  # C of the logistic regression that weighs the members
-
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class BlendPU(Weighted, TableMethod):
@@ -45,13 +43,18 @@ class BlendPU(Weighted, TableMethod):
 
     trees: int = param(60, "trees of a forest, of which each fold has two", least=2)
     bags: int = param(12, "boosted models of a fold, each on other unlabelled rows", least=1)
+    leaf: int = param(5, "rows of a leaf of the forests, at least", least=1, search=(1, 50, "log"))
+    rounds: int = param(40, "trees of a boosted model", least=1, search=(10, 200, "log"))
+    leaves: int = param(8, "leaves of these trees", least=2, search=(3, 32, "log"))
+    ridge: float = param(0.01, "C of the regression that weighs the members; small: weights are nearly equal", above=0,
+                         search=(1e-4, 1.0, "log"))  # fmt: skip
 
     def _members(self) -> dict[str, Any]:
         """Return unfitted members."""
         return {
-            "forest": Forest(self.trees),
-            "extra": Forest(self.trees, extra=True),
-            "boosted": Boosted(self.bags),
+            "forest": Forest(self.trees, leaf=self.leaf),
+            "extra": Forest(self.trees, extra=True, leaf=self.leaf),
+            "boosted": Boosted(self.bags, self.rounds, self.leaves),
             "kernel": Kernel(),
         }
 
@@ -78,7 +81,7 @@ class BlendPU(Weighted, TableMethod):
         self.center_ = np.average(Z, 0, weight)
         self.spread_ = np.maximum(np.sqrt(np.average((Z - self.center_) ** 2, 0, weight)), 1e-9)
         standard = (Z - self.center_) / self.spread_
-        model = LogisticRegression(C=RIDGE, class_weight="balanced").fit(standard, s == 1, weight)
+        model = LogisticRegression(C=self.ridge, class_weight="balanced").fit(standard, s == 1, weight)
         self.weights_ = np.append(model.coef_[0], model.intercept_)
 
     def _blended(self, Z: np.ndarray) -> np.ndarray:
