@@ -1,5 +1,7 @@
 """`distpu demo`."""
 
+import re
+
 from distpu.study import runs as bench
 from terminal import distpu
 
@@ -17,7 +19,10 @@ def test_demo(tmp_path, monkeypatch, no_training):
     accuracy = next(line for line in lines if line.startswith("accuracy"))
     assert accuracy.count("±") == 3 and len(accuracy) <= 80
     runs = {f"{m}-seed{seed}" for m in tiny for seed in (0, 1)}
-    assert {p.name for p in tmp_path.iterdir()} == {*runs, "demo.png"}
+    assert {p.name for p in tmp_path.iterdir()} == {*runs, "demo.png", "penguins.csv", "penguins"}
+    assert (tmp_path / "penguins/report.html").stat().st_size > 10_000
+    called, females, hidden, expected = map(int, re.findall(r"\d+", ended.out.split("How right it was")[1])[:4])
+    assert females > 0.6 * called and hidden == 105 and 50 < expected < 160
     assert all((tmp_path / run / "result.json").exists() for run in runs)
 
     (tmp_path / "mine.txt").write_text("keep")

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from distpu.datasets.penguins import LABEL, TRUTH, penguins
+from distpu.datasets.penguins import LABEL, SEX, penguins
 
 
 def test_the_known_females_are_females_and_the_truth_is_not_in_the_table():
     table, truth = penguins(labelled=60, seed=0)
-    assert table.shape == (344, 17) and TRUTH not in table
+    assert table.shape == (344, 17) and SEX not in table
     known = (table[LABEL] == "yes").to_numpy()
     assert known.sum() == 60 and (truth[known] == 1).all()
     assert [int((truth == sex).sum()) for sex in (0, 1)] == [168, 165] and np.isnan(truth).sum() == 11

@@ -154,7 +154,7 @@ def fit(
     values = {"prior": read_prior(prior, "auto"), "random_state": seed, **values}
     values |= {"images": images, "labels": labels, "size": size, "strict": strict, "report": report}
     values |= {"positive": positive, "negative": negative, "found": found, "looked": looked or ()}
-    _print_answer(fit_file(data, label, method=method, folder=folder, **values))
+    print_answer(fit_file(data, label, method=method, folder=folder, **values))
 
 
 def suited_to(name: str, root: Path | None) -> str:
@@ -198,7 +198,8 @@ def _fit_named(
     print(f"score the test rows:  distpu predict {folder} {name}")
 
 
-def _print_answer(answer: Answer) -> None:
+def print_answer(answer: Answer) -> None:
+    """Print what `distpu fit FILE` found."""
     from ..answer.words import columns_told, counts_explained, what_next
     from ..files.run_folder import RunFolder
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SOURCE = Path(__file__).with_name("penguins.csv")
-TRUTH, LABEL = "Sex", "known_female"
+SEX, LABEL = "Sex", "known_female"
 
 
 def penguins(labelled: int = 60, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
@@ -26,7 +26,7 @@ def penguins(labelled: int = 60, seed: int = 0) -> tuple[pd.DataFrame, np.ndarra
     import pandas as pd
 
     table = pd.read_csv(SOURCE)
-    sex = table.pop(TRUTH)
+    sex = table.pop(SEX)
     truth = np.where(sex.isna(), np.nan, (sex == "FEMALE").astype(float))
     known = np.random.default_rng(seed).choice(np.flatnonzero(truth == 1), labelled, replace=False)
     table[LABEL] = None
