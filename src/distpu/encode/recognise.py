@@ -18,6 +18,7 @@ from .vector import Vector, numbers
 
 MOSTLY = 0.95  # of the cells that are not blank decide what a column holds; the others are read as blanks
 UNIQUE = 0.98  # share of different values in a column that names its rows
+NAMED = 0.5  # the same in a column whose name says that it is an id: an animal may have two rows, or a customer three
 WORDS = 3  # words beside numbers at most
 SENTENCE = 2.5  # words in a text on average; names and codes have fewer
 _NAME = re.compile(
@@ -82,10 +83,10 @@ def _number(name: str, cells: Cells, keep: bool) -> Found:
 def _numbers_rows(name: str, value: np.ndarray) -> str:
     """Say why whole numbers name the rows; "" if they do not."""
     n, different = len(value), len(np.unique(value))
+    if n >= 20 and is_id_name(name) and different >= NAMED * n:
+        return "its name and its different values say that it is an id"
     if n < 20 or different < UNIQUE * n:
         return ""
-    if is_id_name(name):
-        return "its name and its different values say that it names the rows"
     steps = np.diff(np.sort(value))
     if different == n and (steps == 1).all():
         return "it numbers the rows"
@@ -129,7 +130,8 @@ def _texts(name: str, cells: Cells, limits: Limits, keep: bool) -> Found:
     unique = len(values) / total
     words = float(np.average([len(v.split()) for v in values], weights=counts))
     long = float(np.average([len(v) for v in values], weights=counts))
-    if not keep and total >= 20 and unique >= UNIQUE and words < SENTENCE and (is_id_name(name) or _codes(values)):
+    named = is_id_name(name) and unique >= NAMED
+    if not keep and total >= 20 and words < SENTENCE and (named or (unique >= UNIQUE and _codes(values))):
         return Found("id", "left out: its values differ from row to row and name the rows")
     if len(values) > 2 * limits.one_hot and (words >= SENTENCE or long > 40) and unique > 0.2:
         ngrams = NGrams.fit(values, limits.components, limits.terms)
