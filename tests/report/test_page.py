@@ -123,3 +123,26 @@ def test_ticks_are_round_and_inside(low, high):
     found = ticks(low, high, 5)
     assert found == sorted(found) and all(low - 1e-9 <= value <= high + 1e-9 for value in found)
     assert low == high or 2 <= len(found) <= 6
+
+
+@pytest.mark.parametrize(
+    ("told", "expected"),
+    [
+        ({"two_sided": False}, "At most 150"),
+        ({"two_sided": False}, "Read its upper end only"),
+        ({"two_sided": True, "assumes_shape": True}, "The lower end rests on an assumption"),
+        ({"two_sided": True, "assumes_shape": False}, "both ends of the interval can be trusted"),
+        ({"interval": None, "level": None, "how": "the method's own estimate"}, "estimated from the data"),
+        ({"interval": None, "how": "given"}, "You gave the share of positives"),
+        ({"level": None}, "Between 50 and 150 (interval)"),
+    ],
+)
+def test_the_interval_is_read_in_plain_words(answer, told, expected):
+    prior = {"share": 0.2, "how": "by binormal", "hidden": 100, "interval": [0.1, 0.3], "level": 0.9, "reading": ""}
+    facts = {**answer.facts, "unlabelled": 500, "prior": {**prior, **told}}
+    assert expected in page(facts)
+
+
+def test_a_method_that_knows_no_prior_has_a_page(answer):
+    html = page({**answer.facts, "prior": None, "sensitivity": None, "findings": [], "counts_explained": ""})
+    assert "unlabelled rows are called positive</h1>" in html and "does not estimate how many" in html

@@ -17,6 +17,8 @@ from ..estimator import versions
 from ..files.run_folder import Json, RunFolder
 from ..files.scores import missing, short_number
 from ..inputs import numbers
+from ..prior.known import SHAPES
+from ..prior.separable import APART
 from ..report.page import SCHEMA
 from .curves import cuts_by_probability, cuts_of, histogram, other_priors, reliable, scores
 from .drivers import drivers
@@ -92,7 +94,9 @@ def _prior(answer: Answer) -> Json:
     given = {"share": answer.prior, "how": how, "hidden": answer.hidden, "interval": None, "level": None}
     if found is not None and found.interval is not None:
         given |= {"interval": list(found.interval), "level": found.level}
-        given |= {"two_sided": found.two_sided, "reading": found.reading, "note": found.note}
+        apart = found.separability is not None and found.separability > APART
+        given |= {"two_sided": found.two_sided, "assumes_shape": found.name in SHAPES and not apart}
+        given |= {"reading": found.reading, "note": found.note}
     return given
 
 

@@ -59,7 +59,7 @@ def _how_sure(prior: Facts, total: int, what: str) -> str:
     if prior["interval"] is None:
         return f"That is {share} of the unlabelled {what}, estimated from the data ({text(prior['how'])})."
     low, high = prior["interval"]
-    level = f"{100 * prior['level']:.0f} % interval"
+    level = f"{100 * prior['level']:.0f} % interval" if prior["level"] else "interval"
     if prior.get("two_sided") is False:
         return (
             f"At most {count(high * total)}, that is {percent(high)} ({level}). The number is an upper bound: "
@@ -213,7 +213,8 @@ def sure(facts: Facts) -> str:
                 f"<b>{percent(prior['share'])}</b>, {how}."
             )
         )
-        parts.append(paragraph(text(prior.get("reading", ""))))
+        parts.append(paragraph(_interval_read(prior)))
+        parts.append(paragraph(text(prior.get("reading", "")), "quiet"))
     if facts["reliability"] is not None:
         parts.append(paragraph(_reliability(facts["reliability"])))
     parts.append(
@@ -233,6 +234,20 @@ def sure(facts: Facts) -> str:
         ),
     )
     return section("sure", "How sure is it?", two(chart, *parts))
+
+
+def _interval_read(prior: Facts) -> str:
+    """How the interval can be read, without the words of the trade."""
+    if prior["interval"] is None:
+        return ""
+    if prior.get("two_sided") is False:
+        return "Read its upper end only. The true number may be anywhere below it."
+    if prior.get("assumes_shape"):
+        return (
+            "Positives and negatives overlap here, so the data alone say only how many positives there can be at most. "
+            "The lower end rests on an assumption about the shape of the scores."
+        )
+    return "Positives and negatives score apart here, so both ends of the interval can be trusted."
 
 
 def _reliability(found: Facts) -> str:
