@@ -44,6 +44,13 @@ MISTAKES = {  # the command, and a part of the one line that it must say
     "compare table.csv --label fraud --methods nnpuu": "did you mean 'nnpu'?",
     "tune table.csv --label fruad": "did you mean 'fraud'?",
     "methods nnpuu": "did you mean 'nnpu'?",
+    "next nofolder": "nofolder has no scores.csv",
+    "report nofolder": "nofolder is no run folder",
+    "show nofolder": "nofolder does not exist; name a run folder",
+    "show unfinished": "unfinished is not finished",
+    "export nofolder --onnx model.onnx": "nofolder does not exist; name a run folder",
+    "serve nofolder": "nofolder does not exist; name a run folder",
+    "serve unfinished --port 70000": "65535",
     "reproduce table-3x": "did you mean 'table-3'?",
 }
 CODE = """

@@ -71,6 +71,20 @@ def test_a_blend_of_trees_and_kernel_is_one_graph(blend, tmp_path, chosen):
     assert facts["columns"] == made.columns and facts["positive"] == "score >= 0" and facts["method"] == "blend-pu"
 
 
+def test_the_encoder_of_a_mixed_table_stays_outside_and_lies_beside(tmp_path):
+    X, s = table()
+    X["town"] = np.where(np.arange(len(X)) % 3 == 0, "Ulm", "Bonn")
+    X["town"] = np.where(np.arange(len(X)) % 7 == 0, None, X["town"])
+    model = DistPUBoost(rounds=10, bags=1, folds=2, random_state=0).fit(X, s, folder=tmp_path / "run")
+    made = to_onnx(tmp_path / "run", tmp_path / "out/model.onnx")
+    assert made.columns == model.encoder_.get_feature_names_out().tolist() and len(made.columns) > 5
+    assert [path.name for path in made.beside] == ["encoder.json", "encoder.safetensors"]
+    _, p = run(made.path, model.encoder_.transform(X))
+    np.testing.assert_allclose(p, model.predict_proba(X)[:, 1], atol=1e-5)
+    for path in made.beside:
+        assert path.read_bytes() == (tmp_path / "run" / path.name).read_bytes()
+
+
 def test_boosted_trees(tmp_path):
     X, s = table()
     model = DistPUBoost(rounds=15, bags=2, folds=2, random_state=0).fit(X, s, folder=tmp_path / "run")

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from ._early import check_file
 from ._print import fill, print_table, visible
 
 SHOWN = 20  # rows on the terminal, if they are written to a file as well
@@ -47,12 +48,19 @@ def next(
 
     Rows with a verdict leave the list. Go on with distpu next runs/second, and give both files to --looked.
     """
-    from ..answer import next_rows, write_rows
+    from ..files.run_folder import RunFolder
 
     if id is not None and data is None:
         raise ValueError("--id names a column of the data; add --data FILE, or leave --id out")
     if out is not None and out.exists():
         raise ValueError(f"{out} is there and may hold verdicts; name another file")
+    if not RunFolder(folder).ranked.exists():
+        raise FileNotFoundError(f"{folder} has no {RunFolder.RANKED}; distpu fit FILE --folder DIR writes one")
+    if data is not None:
+        check_file(data)
+
+    from ..answer import next_rows, write_rows
+
     found = next_rows(folder, rows, data=data, id=id)
     shown = found if out is None else found.head(SHOWN)
     lines = zip(shown["id"], shown["rank"], shown["probability"], shown["why"], strict=True)
