@@ -20,6 +20,7 @@ from ..files.fitted import Fitted
 from ..files.run_folder import Json, RunFolder
 from ..inputs import as_channels_first, layout_of, refuse_infinite
 from ..params import near, param, resolved, tuned
+from ..prior import ON_SCORES, Estimate, estimated_from_scores, named
 from ..progress import Bar, tell
 from ..train.checkpoint import restored
 from ..train.data import PUData
@@ -30,6 +31,7 @@ from ..train.sampling import SAMPLINGS
 from ..train.scoring import logits
 from ..train.validation import Validation, held_out
 from ..train.views import check_views, views_for
+from ._first_pass import scores_by_halves
 
 SMALL = 20_000  # with fewer rows, preset="auto" takes the preset "small" of a method that has one
 _TURN = threading.RLock()  # fits in several threads take turns, because they share torch's random state
@@ -146,14 +148,8 @@ class NetworkMethod(PUEstimator):
             validation = Validation(as_tensor(rows[held]), s[held], self.preparing)
             rows, s = rows[~held], s[~held]
         x, extra = as_tensor(rows), {name: as_tensor(array) for name, array in sets.items()}
-        constants, views = nets.scaling_constants(self.scaling, x, self.network), views_for(self.views, rows)
+        build, views = self._builder(x), views_for(self.views, rows)
         data = PUData(x, torch.from_numpy(s).float(), self.prior_, extra).to(device)
-
-        def build() -> nets.Network:
-            body = nets.body(self.network, self.shape_)
-            if self.pretrained is not None:
-                nets.load_weights(body, self.pretrained)
-            return nets.Network(body, *constants)
 
         def report(stage: str, epoch: Epoch) -> None:  # the bar has room for the sum of the terms only
             note = f"loss {sum(epoch.terms.values()):.4f}"
@@ -162,12 +158,36 @@ class NetworkMethod(PUEstimator):
         devices = [device] if device.type == "cuda" else []
         with _TURN, arithmetic(self.precision, device), torch.random.fork_rng(devices=devices), Bar(show) as bar:
             torch.manual_seed(seed)
-            speed = Speed(self.precision, self.compile, self.capture)
-            job = Run(data, build, folder, report, speed, self._observe, validation, views)
+            job = Run(data, build, folder, report, self._speed(), self._observe, validation, views)
             if show and not (folder and folder.newest_checkpoint()):
                 tell(job.expected_time(self._passes(), self.batch_size))
             model = self._learn(job)
         self._keep(model.eval(), job.history)
+
+    def _builder(self, x: torch.Tensor) -> Callable[[], nets.Network]:
+        """Return a function that makes a fresh network, which scales its input by these rows."""
+        constants = nets.scaling_constants(self.scaling, x, self.network)
+
+        def build() -> nets.Network:
+            body = nets.body(self.network, self.shape_)
+            if self.pretrained is not None:
+                nets.load_weights(body, self.pretrained)
+            return nets.Network(body, *constants)
+
+        return build
+
+    def _speed(self) -> Speed:
+        return Speed(self.precision, self.compile, self.capture)
+
+    def _estimated(self, rows: np.ndarray, s: np.ndarray) -> Estimate:
+        """Estimate the prior; of images that no MLP would be taken for, from scores of the method's own network."""
+        on_scores = isinstance(self.prior, str) and named(self.prior) in ON_SCORES
+        if rows.ndim != 4 or nets.auto_network(self.shape_) == "mlp" or not on_scores:
+            return super()._estimated(rows, s)
+        with _TURN:
+            build, device = self._builder(as_tensor(rows)), find_device(self.device)
+            scores = scores_by_halves(rows, s, build, device, self._speed())
+        return estimated_from_scores(self.prior, *scores)
 
     def _passes(self) -> int:
         """Return how often training passes a row through the network forth and back, more or less."""
