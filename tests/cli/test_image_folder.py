@@ -81,6 +81,12 @@ def test_a_table_that_names_images(here):
     assert [row["id"] for row in rows(ended.out)] == ["new/c.png", "new/b/=bright.png"]
 
 
+def test_a_table_without_images_for_a_model_of_images(here):
+    done("fit", "photos", *QUICK, "--folder", "a", "--no-report")
+    (here / "n.csv").write_text("x,file\n1,gone.png\n")
+    assert "n.csv has no column of paths of images that are there" in refused("predict", "a", "n.csv")
+
+
 def test_a_column_of_paths_is_recognised_where_nothing_else_is_there(here):
     from distpu.answer import read_own
 

@@ -54,7 +54,10 @@ def for_model(model: Any, path: str | Path, strict: bool = False) -> datasets.Im
         found, _ = datasets.path_columns(path)
         if len(found) != 1:
             what = "several columns" if found else "no column"
-            raise ValueError(f"{path} has {what} of paths of images, but the model needs images; name a folder of them")
+            raise ValueError(
+                f"{path} has {what} of paths of images that are there, but the model needs images; paths are relative "
+                "to the table"
+            )
         images = datasets.read_image_table(path, found[0], None, shape=shape, strict=strict)
     tell(images.what_is_broken)
     return images
