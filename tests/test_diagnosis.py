@@ -138,7 +138,7 @@ def test_mistakes_are_refused():
     with pytest.raises(ValueError, match="at least 2 different labelled rows"):
         diagnose(np.where(s[:, None] == 1, 1.0, x), s)
     with pytest.raises(ValueError, match="X holds other values"):
-        diagnose(pd.DataFrame({"word": ["x"] * 100}), s)
+        diagnose(np.array([["x"]] * 100), s)
 
 
 def test_the_guides_python_runs(capsys):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from inspect import signature
@@ -73,7 +74,10 @@ class Judge:
         z = np.full(len(self.s), np.nan)
         for i in range(self.folds):
             out, rest = np.flatnonzero(self.fold == i), np.flatnonzero(self.fold != i)
-            z[out] = model().fit(take(self.X, rest), self.s[rest]).decision_function(take(self.X, out))
+            fitted = model().fit(take(self.X, rest), self.s[rest])
+            with warnings.catch_warnings():  # a fold may lack rare categories: no news to a user
+                warnings.filterwarnings("ignore", "cells that are not as in training", UserWarning)
+                z[out] = fitted.decision_function(take(self.X, out))
             yield z.copy()
 
     def value(self, z: np.ndarray, s: np.ndarray | None = None) -> Metric:

@@ -114,6 +114,8 @@ def test_one_blank_cell_changes_little(toy):
 def test_values_that_are_no_numbers_are_refused(toy):
     _, s, _ = toy
     with pytest.raises(ValueError, match="the prior is estimated from numbers, but X holds other values"):
+        estimate_prior(np.array([["x"]] * 300), s)
+    with pytest.raises(ValueError, match="X has no column to learn from .'a' left out: every row holds 'x'"):
         estimate_prior(pd.DataFrame({"a": ["x"] * 300}), s)
     with pytest.raises(ValueError, match="X has 5 rows, but y has 300 labels"):
         estimate_prior(np.zeros((5, 2)), s)

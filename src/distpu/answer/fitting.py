@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.base import clone
 
 from ..datasets import is_image_folder
 from ..datasets.images import LOOKED_AT_LABELS
+from ..encode import TableEncoder, is_frame
 from ..estimator import PUEstimator
 from ..files.run_folder import Json, RunFolder
 from ..files.scores import score_lines
@@ -20,6 +23,7 @@ from ..looked import FOUND, NEGATIVE
 from ..methods import make
 from ..methods.auto import AutoPU
 from ..notebook import found_by, table, tiles
+from ..params import near
 from ..prior import is_number
 from ..progress import busy
 from .looking import with_verdicts
@@ -103,6 +107,8 @@ def fit_file(
     method: str = "auto",
     prior: Any = "auto",
     id: str | None = None,
+    drop: Sequence[str] = (),
+    keep: Sequence[str] = (),
     folder: str | Path | None = None,
     random_state: int = 0,
     images: str | None = None,
@@ -122,6 +128,8 @@ def fit_file(
     found     the label value of rows that a person looked at, since a model ranked them high, and found positive
     looked    files that `distpu next --out` wrote and a person filled in: their verdicts are put into the labels
     id        a column that names the rows in scores.csv; without it a row's number names the row, from 0
+    drop      columns to leave out
+    keep      columns to use although they look like an id, a constant or a give-away
     folder    the model and scores.csv are written there; a finished folder is restored instead of trained
     report    whether to write report.json and report.html into the folder as well
     method    a name in METHODS; "auto" takes BlendPU for a table and for few small grey images, DistPU for other images
@@ -138,6 +146,8 @@ def fit_file(
     own = read_rows(path, label, images=images, labels=labels, size=size, strict=strict)
     X, y, label = own.X, own.y, own.label
     X, ids = without_ids(X, id, Path(path))
+    if drop or keep:
+        told["encode"] = encoder_for(X, drop, keep, told.get("encode", "auto"), Path(path))
     if own.images is not None:
         ids, id = np.array(own.images.names, dtype=object), "path"
     if is_image_folder(path):
@@ -246,8 +256,6 @@ def without_ids(X: Any, id: str | None, path: Path) -> tuple[Any, np.ndarray | N
     """Take the column that names the rows out of X. Names must be unique: else nobody could find a row by its name."""
     import pandas as pd
 
-    from ..params import near
-
     if id is None:
         return X, None
     if not isinstance(X, pd.DataFrame):
@@ -262,6 +270,17 @@ def without_ids(X: Any, id: str | None, path: Path) -> tuple[Any, np.ndarray | N
         )
     whole = pd.api.types.is_float_dtype(names) and bool((names == names.round()).all())
     return X.drop(columns=id), (names.astype("int64") if whole else names.astype(object)).to_numpy()
+
+
+def encoder_for(X: Any, drop: Sequence[str], keep: Sequence[str], told: Any, path: Path) -> TableEncoder:
+    """Return the encoder that leaves out and keeps the columns that a user named."""
+    if not is_frame(X):
+        raise ValueError(f"{path} has no named columns; leave --drop and --keep out, in Python drop= and keep=")
+    lost = next((name for name in (*drop, *keep) if name not in X), None)
+    if lost is not None:
+        raise ValueError(f"{path} has no column {lost!r}{near(lost, X)} to drop or to keep")
+    made = clone(told) if isinstance(told, TableEncoder) else TableEncoder()
+    return made.set_params(drop=tuple(drop), keep=tuple(keep))
 
 
 def _cells(X: Any, rows: Any) -> pd.DataFrame | None:

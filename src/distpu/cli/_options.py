@@ -59,6 +59,18 @@ Threshold = Annotated[
         "precision=0.9, recall=0.8, cost=5 (a missed positive costs 5 false alarms) or rows=100.",
     ),
 ]
+Drop = Annotated[
+    list[str] | None,
+    typer.Option(metavar="COLUMNS", help="Tables: columns to leave out; separated by commas, or repeat it."),
+]
+Keep = Annotated[
+    list[str] | None,
+    typer.Option(metavar="COLUMNS", help="Tables: columns to use although they look like an id or a give-away."),
+]
+Id = Annotated[
+    str | None,
+    typer.Option(metavar="COLUMN", help="Tables: the column that names the rows, in scores.csv and on the page."),
+]
 Jobs = Annotated[
     int | None,
     typer.Option(metavar="N", min=1, help="Runs at a time. If absent: one per core; on a GPU 1, or 5 MLPs by MPS."),
@@ -101,3 +113,8 @@ def read_settings(pairs: list[str] | None) -> dict[str, Any]:
         except (ValueError, SyntaxError):
             values[name] = text
     return values
+
+
+def read_names(texts: list[str] | None) -> tuple[str, ...]:
+    """Return the column names of an option that may be repeated, each with names separated by commas."""
+    return tuple(name.strip() for text in texts or [] for name in text.split(",") if name.strip())

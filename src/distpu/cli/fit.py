@@ -12,7 +12,10 @@ from ._early import check_file, check_options
 from ._options import (
     Data,
     DataRoot,
+    Drop,
     Found,
+    Id,
+    Keep,
     Label,
     Labelled,
     Looked,
@@ -22,6 +25,7 @@ from ._options import (
     Prior,
     Strict,
     Threshold,
+    read_names,
     read_prior,
     read_settings,
 )
@@ -46,6 +50,9 @@ def fit(
     negative: Negative = None,
     found: Found = None,
     looked: Looked = None,
+    drop: Drop = None,
+    keep: Keep = None,
+    id: Id = None,
     labelled: Labelled = None,
     prior: Prior = None,
     threshold: Threshold = None,
@@ -90,13 +97,18 @@ def fit(
 ) -> None:
     """Train on your own table or images, or on a data set.
 
-    A table whose column 'fraud' is 1 for known cases and 0 or empty elsewhere; all other columns are numbers:
+    A table whose column 'fraud' is 1 for known cases and 0 or empty elsewhere. The other columns may be numbers,
+    categories, dates, texts, and may have blanks:
 
         distpu fit transactions.csv --label fraud
 
     A column that says 'yes' for known cases:
 
         distpu fit customers.parquet --label bought --positive yes
+
+    Without two columns, with the rows named by a third:
+
+        distpu fit transactions.csv --label fraud --drop agent,comment --id number
 
     The same after a look at some rows, with your verdicts in a file that distpu next wrote:
 
@@ -130,9 +142,10 @@ def fit(
         check_options(method, values, prior)
 
     if data in datasets.NAMES:
-        if any(told for told in (label, positive, negative, found, looked)):
+        if any(told for told in (label, positive, negative, found, looked, drop, keep, id)):
             raise ValueError(
-                f"--label, --positive, --negative and --found are for files; the labels of {data} are known"
+                f"--label, --positive, --negative and --found, --drop, --keep and --id are for files; the labels of "
+                f"{data} are known"
             )
         method = suited_to(data, data_root) if method == "auto" else method
         folder = folder or Path("runs") / f"{data}-{method}-seed{seed}"
@@ -153,6 +166,7 @@ def fit(
         values = {"preset": preset, **values}
     values = {"prior": read_prior(prior, "auto"), "random_state": seed, **values}
     values |= {"images": images, "labels": labels, "size": size, "strict": strict, "report": report}
+    values |= {"id": id, "drop": read_names(drop), "keep": read_names(keep)}
     values |= {"positive": positive, "negative": negative, "found": found, "looked": looked or ()}
     print_answer(fit_file(data, label, method=method, folder=folder, **values))
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..encode import encoded, is_frame
 from ..inputs import numbers as as_numbers
 from ..inputs import read_labels
 from ..metrics import pu_auc, pu_roc_auc
@@ -75,7 +76,7 @@ def diagnose(
 ) -> Diagnosis:
     """Look for what may be wrong with PU data, without true labels.
 
-    X, y          as in `fit`; X holds numbers, and missing ones may be NaN
+    X, y          as in `fit`; missing values may be NaN; a frame may hold categories, dates and texts
     prior         share of positives among the unlabelled rows, if it is known; the labels are checked against it
     pos_label     the labelled positives' value in y, where y holds other values than 1 and 0, -1, False or missing
     columns       names of the columns; a frame brings its own
@@ -86,6 +87,8 @@ def diagnose(
     if prior is not None and not 0 < prior < 1:
         raise ValueError(f"prior={prior} must lie strictly between 0 and 1")
     x, (s, _) = as_numbers(X), read_labels(y, pos_label)
+    if x is None and is_frame(X):
+        x, columns = encoded(X)  # with columns that give the label away: they are what is looked for
     if x is None:
         raise ValueError("a diagnosis needs numbers, but X holds other values; encode X first")
     if x.shape[0] != len(s):

@@ -12,6 +12,7 @@ from .kind import Kind
 from .ngrams import NGrams
 from .state import is_distinct, is_numbers, one_of
 
+OFTEN = 0.1  # share of new values that is worth a warning in a column of many values
 YES = frozenset(["true", "t", "yes", "y", "1", "ja", "j", "oui", "si", "sí", "on", "wahr", "vrai", "x"])
 NO = frozenset(["false", "f", "no", "n", "0", "nein", "non", "off", "falsch", "faux"])
 
@@ -80,7 +81,9 @@ class Category(Kind):
             out[:, k] = of[code]
         if self.ngrams is not None:
             self.ngrams.write(texts, out[:, k + bool(self.counts) :])
-        return code == -1, {"new categories": int((code == len(seen)).sum())}
+        new = int((code == len(seen)).sum())
+        expected = OFTEN * len(code) if self.counts else 0  # of many values, some are always new
+        return code == -1, {"new categories": new if new > expected else 0}
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         state, arrays = super().to_state()

@@ -22,7 +22,7 @@ NAMED = 0.5  # the same in a column whose name says that it is an id: an animal 
 WORDS = 3  # words beside numbers at most
 SENTENCE = 2.5  # words in a text on average; names and codes have fewer
 _NAME = re.compile(
-    r"(^|[^a-zA-Z])(id|ids|uuid|guid|rowid|row_?(number|nr|no)|index|idx|key|pk)([^a-zA-Z]|$)", re.IGNORECASE
+    r"(^|[^a-zA-Z])(id|ids|uuid|guid|rowid|row[_ ]?(number|nr|no)|index|idx|key|pk)([^a-zA-Z]|$)", re.IGNORECASE
 )
 _CAMEL = re.compile(r"[a-z](ID|Id|UUID|Uuid|GUID|Guid|Key)$")
 

@@ -46,7 +46,7 @@ class Encodes:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what the labels lack or mean is told where they are read for good
             s = _labels(y, len(X), self.pos_label, self.neg_label, self.found_label)
-        self.encoder_ = encoder.fit(X, s)
+        self.encoder_ = encoder.fit(X, None if getattr(self, "supervised", False) else s)
         if encoder.plain_:
             return self._check_rows(_passed(X), reset=True)
         with warnings.catch_warnings():

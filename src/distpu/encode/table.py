@@ -23,6 +23,7 @@ from .cells import cells_of
 from .date import Date
 from .frames import as_pandas, is_frame
 from .kind import Kind
+from .leaks import leaks
 from .number import MOST, Number
 from .recognise import Found, Limits, recognise
 from .state import Rules, check, is_flag, is_text, is_whole, maybe, one_of
@@ -66,6 +67,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     components  directions of a free text at most
     terms       words, and runs of letters, that a text encoder knows at most
     rows        rows to learn from at most, drawn at random
+    leaks       whether to leave out columns that give the label away; `fit` needs y for that
 
     `fit` sets columns_ (what each column holds and what was done with it) and feature_names_in_.
     """
@@ -80,6 +82,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         components: int = 50,
         terms: int = 10_000,
         rows: int = 50_000,
+        leaks: bool = True,
     ) -> None:
         self.drop = drop
         self.keep = keep
@@ -89,6 +92,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.components = components
         self.terms = terms
         self.rows = rows
+        self.leaks = leaks
 
     # ------------------------------------------------------------------ fit
 
@@ -99,14 +103,18 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if not len(frame) or not len(frame.columns):
             raise ValueError(f"X has {len(frame)} rows and {len(frame.columns)} columns; give at least one of each")
         self._check_names([str(name) for name in frame.columns])
-        sample = self._sample(len(frame), y)
+        sample = self._sample(len(frame))
         part = frame if sample is None else frame.iloc[sample]
         limits = Limits(self.one_hot, self.components, self.terms)
         self._parts: list[_Part] = []
         self.columns_: list[Column] = []
         infinite: dict[str, np.ndarray] = {}
+        given_away = self._leaks(frame, y)
         for name in frame.columns:
             found, blank = self._recognised(name, part[name], limits, infinite)
+            if found.maker is not None and name in given_away:
+                told = f"it alone tells labelled from unlabelled rows (AUC {given_away[name]:.3f})"
+                found = Found("leak", f"left out: {told}, as a column does that is filled in with the label")
             self._add(name, found, blank)
         _refuse_infinite(infinite, sample)
         self.feature_names_in_ = np.array(list(frame.columns), dtype=object)
@@ -144,7 +152,17 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.columns_.append(column)
         self._parts.append(_Part(column, found.maker, indicator))
 
-    def _sample(self, n: int, y: Any) -> np.ndarray | None:
+    def _leaks(self, frame: pd.DataFrame, y: Any) -> dict[str, float]:
+        if y is None or not self.leaks:
+            return {}
+        s = np.asarray(y)
+        if s.shape != (len(frame),):
+            raise ValueError(f"X has {len(frame)} rows, but y has shape {s.shape}; give one label per row")
+        skip = {*self.drop, self.id}
+        found = leaks(frame[[name for name in frame.columns if name not in skip]], s == 1)
+        return {name: auc for name, auc in found.items() if name not in self.keep}
+
+    def _sample(self, n: int) -> np.ndarray | None:
         return None if n <= self.rows else np.sort(np.random.RandomState(0).permutation(n)[: self.rows])
 
     # ------------------------------------------------------------ transform
@@ -200,6 +218,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 strange[part.column.name] = {what: count for what, count in odd.items() if count}
         _tell(strange)
         return pd.DataFrame(columns, index=frame.index)
+
+    @property
+    def used_(self) -> list[str]:
+        """Columns of the frame that transform needs."""
+        return [part.column.name for part in self._parts]
 
     @property
     def width_(self) -> int:
@@ -331,6 +354,7 @@ PARAMS: Rules = {
     "id": (maybe(is_text), "a string or null"),
     "blanks": (one_of("keep", "fill"), "'keep' or 'fill'"),
     **{key: (is_whole, "a whole number") for key in ("one_hot", "components", "terms", "rows")},
+    "leaks": (is_flag, "true or false"),
 }
 COLUMN: Rules = {
     "name": (is_text, "a string"),
@@ -371,3 +395,11 @@ def _tell(strange: dict[str, dict[str, int]]) -> None:
         UserWarning,
         stacklevel=4,
     )
+
+
+def encoded(X: Any, s: Any = None) -> tuple[np.ndarray, list[str]]:
+    """Return a frame as numbers, with NaN for blanks, and their names. Without s no give-away is left out."""
+    made = TableEncoder().fit(X, s)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # the encoder may have learnt from a sample of these rows
+        return made.transform(X), made.get_feature_names_out().tolist()

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.special import expit
 from sklearn.base import BaseEstimator
 
+from ..encode import encoded, is_frame
 from ..inputs import numbers, read_labels
 from ..params import check_parameters, param
 from .interval import MOST_HALVES, bootstrapped, halved, percentile
@@ -172,6 +173,8 @@ def _read(X: Any, y: Any, pos_label: Any) -> tuple[Any, np.ndarray]:
     x, (s, _) = numbers(X), read_labels(y, pos_label)
     if x is None and np.ndim(X) == 1:  # one number per row is a table of one column
         x = numbers(np.asarray(X)[:, None])
+    if x is None and is_frame(X):
+        x, _ = encoded(X, s if len(s) == len(X) else None)
     if x is None:
         raise ValueError("the prior is estimated from numbers, but X holds other values; encode X, or give the prior")
     if x.shape[0] != len(s):

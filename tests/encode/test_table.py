@@ -1,0 +1,211 @@
+"""TableEncoder: what it recognises, what it leaves out, what it says of cells it does not know, what it stores."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+
+from distpu.encode import TableEncoder
+from distpu.encode.category import as_boolean
+from distpu.encode.date import formats_of, read_dates
+from distpu.encode.number import decimal_of, ordered_number, plain_number
+from distpu.encode.recognise import is_id_name
+
+N = 60
+COLUMNS = {  # name: (cells, kind, names of the columns made of it)
+    "price": ([f"${i:,}.50" for i in range(900, 900 + N)], "number", ["price"]),
+    "share": ([f"{i} %" for i in range(N)], "number", ["share"]),
+    "amount": ([f"1.{i:03d},5" for i in range(N)], "number", ["amount"]),
+    "gaps": ([i / 7 if i % 3 else "?" for i in range(N)], "number", ["gaps"]),
+    "staff": (["<10", "10-49", "50-99", "10000+"] * 15, "number", ["staff"]),
+    "last job": (["1", "2", "3", ">4", "never", "2"] * 10, "number", ["last job", "last job=never"]),
+    "flag": (["ja", "nein"] * 30, "boolean", ["flag"]),
+    "truth": ([True, False] * 30, "boolean", ["truth"]),
+    "sex": (["F", "M", "M", "F", "M"] * 12, "category", ["sex=M"]),
+    "town": (["Bonn", "Rome", "Oslo", "-"] * 15, "category", ["town=Bonn", "town=Oslo", "town=Rome", "town (blank)"]),
+    "day": (["2024-01-02", "2024-03-05", "2024-03-07"] * 20, "date", ["day (days)", "day (month)", "day (day)",
+                                                                    "day (weekday)"]),
+    "order_id": ([f"A-{i:06d}" for i in range(N)], "id", []),
+    "userID": (list(range(5000, 5000 + 7 * N, 7)), "id", []),
+    "row": (list(range(1, N + 1)), "id", []),
+    "same": (["x"] * N, "constant", []),
+    "nothing": (["NA", " ", None, "-", "null", "?"] * 10, "constant", []),
+    "vector": ([[i, 2.0] for i in range(N)], "vector", ["vector (0)", "vector (1)"]),
+    "stamp": ([20240101 + i % 28 for i in range(N)], "date", ["stamp (days)", "stamp (day)", "stamp (weekday)"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_a_column_is_recognised(name):
+    cells, kind, names = COLUMNS[name]
+    X = pd.DataFrame({name: cells, "x": np.random.RandomState(0).rand(N)})
+    made = TableEncoder().fit(X)
+    assert made.columns_[0].kind == kind and made.columns_[0].used == bool(names)
+    assert sorted(made.get_feature_names_out()[:-1]) == sorted(names)
+    x = made.transform(X)
+    assert x.dtype == np.float32 and x.shape == (N, len(names) + 1) and made.columns_[0].width == len(names)
+
+
+@pytest.mark.parametrize(
+    "text, decimal, value",
+    [("1,234.5", ".", 1234.5), ("1.234,5", ",", 1234.5), ("12 %", ".", 0.12), ("€ 5", ".", 5.0), ("(300)", ".", -300.0)]
+    + [("1 234", ".", 1234.0), ("-7", ".", -7.0), ("1e3", ".", 1000.0), ("1,2,3", ".", None), ("12a", ".", None)]
+    + [("1'000.25", ".", 1000.25), ("USD 3", ".", 3.0), ("", ".", None), ("٣x", ".", None)],
+)
+def test_numbers_as_people_write_them(text, decimal, value):
+    found = plain_number(text, decimal)
+    assert found is None if value is None else found == pytest.approx(value)
+
+
+def test_numbers_in_order_stay_in_order():
+    values = [ordered_number(t) for t in ("<1", "1", "10-49", "50-99", "100+", ">500")]
+    assert values == sorted(values) and len(set(values)) == 6
+    assert ordered_number("soon") is None and ordered_number("9-1") is None
+    assert decimal_of(["1,5", "2,25"]) == "," and decimal_of(["1,500", "2.25"]) == "."
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [["31/12/2023", "01/02/2024"], ["12/31/2023", "01/02/2024"], ["31.12.2023 23:59", "01.02.2024 00:00"]]
+    + [["2023-12-31T23:59:00Z", "2024-01-02T00:00:00+01:00"], ["31 Dec 2023", "02 Jan 2024"], ["Dec 31, 2023"] * 2]
+    + [["31-Dec-23", "02-Jan-24"], ["20231231", "20240102"], ["12/31/23 11:59 PM", "01/02/24 12:00 AM"]],
+)
+def test_dates_of_many_spellings(texts):
+    formats = formats_of(texts, np.ones(len(texts)), 0.95)
+    assert str(read_dates(texts, formats)[0])[:10] == "2023-12-31"
+
+
+def test_ids_are_known_by_name_and_booleans_by_spelling():
+    assert all(map(is_id_name, ["id", "customer_id", "PassengerId", "UUID", "row number", "userID"]))
+    assert not any(map(is_id_name, ["idea", "paid", "width", "humidity", "valid"]))
+    assert [as_boolean(v) for v in ("Yes", "n", "TRUE", "nein")] == [1, 0, 1, 0] and np.isnan(as_boolean("maybe"))
+
+
+def test_what_is_left_out_can_be_kept_and_more_can_be_dropped(table):
+    X, s, _ = table
+    left = {c.name: c.done for c in TableEncoder().fit(X, s).columns_ if not c.used}
+    assert set(left) == {"customer_id", "empty", "version"} and all(
+        why.startswith("left out: ") for why in left.values()
+    )
+    made = TableEncoder(drop=["note", "shop"], keep=["version"], id="customer_id").fit(X, s)
+    assert {c.name for c in made.columns_ if not c.used} == {"customer_id", "empty", "note", "shop"}
+    for told, words in (
+        ({"drop": ["nota"]}, "drop: X has no column 'nota'; did you mean 'note'?"),
+        ({"keep": ["note"], "drop": ["note"]}, "column 'note' is to be kept and to be left out"),
+        ({"drop": "note"}, "drop='note' must be a list of column names"),
+        ({"blanks": "fil"}, "blanks='fil' must be 'keep' or 'fill'; did you mean 'fill'?"),
+        ({"components": 0}, "components=0 must be a whole number of at least 1"),
+    ):
+        with pytest.raises(ValueError) as error:
+            TableEncoder(**told).fit(X, s)
+        assert words in str(error.value)
+
+
+def test_a_column_that_gives_the_label_away_is_left_out_and_honest_ones_stay(table):
+    X, s, y = table
+    called = pd.Series(np.where(s == 1, "2024-05-01", None), dtype=object)
+    made = TableEncoder().fit(X.assign(called=called), s)
+    assert [c.name for c in made.columns_ if c.kind == "leak"] == ["called"] and "AUC 1.000" in made.columns_[-1].done
+    assert made.transform(X.assign(called=called)).shape[1] == TableEncoder().fit(X, s).width_
+    assert not [c for c in TableEncoder(keep=["called"]).fit(X.assign(called=called), s).columns_ if c.kind == "leak"]
+    assert not [c for c in TableEncoder(leaks=False).fit(X.assign(called=called), s).columns_ if c.kind == "leak"]
+    honest = X.assign(
+        a=y + 0.1 * np.random.RandomState(0).rand(len(y))
+    )  # the class itself: hidden positives have it too
+    assert not [c for c in TableEncoder().fit(honest, s).columns_ if c.kind == "leak"]
+
+
+def test_new_cells_are_read_as_blanks_and_told_of_once(table):
+    X, s, _ = table
+    made = TableEncoder().fit(X, s)
+    new = X[:10].copy().astype(object)
+    new.loc[0, "city"], new.loc[1, "age"], new.loc[2, "since"], new.loc[3, "member"] = "Lima", "old", "soon", "perhaps"
+    new["income"] = "$9,000,000,000"
+    with pytest.warns(UserWarning) as told:
+        x = made.transform(new)
+    assert len(told) == 1
+    for words in (
+        "'city' (1 new categories)",
+        "'age' (1 no number)",
+        "'since' (1 no date)",
+        "'income' (10 far outside",
+    ):
+        assert words in str(told[0].message)
+    names = list(made.get_feature_names_out())
+    assert np.isnan(x[1, names.index("age")]) and np.isnan(x[2, names.index("since (days)")])
+    assert x[0, [j for j, n in enumerate(names) if n.startswith("city=")]].sum() == 0
+
+
+def test_blanks_are_filled_with_the_median_and_marked(table):
+    X, s, _ = table
+    made = TableEncoder(blanks="fill").fit(X, s)
+    x, names = made.transform(X), list(made.get_feature_names_out())
+    assert np.isfinite(x).all()
+    blank = X["age"].isna().to_numpy()
+    np.testing.assert_array_equal(x[:, names.index("age (blank)")], blank)
+    assert set(x[blank, names.index("age")]) == {np.float32(X["age"].median())}
+
+
+def test_it_is_a_scikit_learn_transformer(table):
+    X, s, _ = table
+    X = X.drop(columns="shop")  # a fold may lack some of its values
+    pipe = make_pipeline(TableEncoder(blanks="fill", leaks=False), LogisticRegression(max_iter=2000))
+    search = GridSearchCV(pipe, {"tableencoder__one_hot": [2, 20]}, cv=2, scoring="roc_auc").fit(X, s)
+    assert search.best_score_ > 0.6
+    assert clone(TableEncoder(drop=("a",))).get_params() == TableEncoder(drop=("a",)).get_params()
+
+
+# ------------------------------------------------------------------------- state
+
+
+def test_what_was_learnt_comes_back_through_json(table):
+    X, s, _ = table
+    made = TableEncoder(drop=["size"]).fit(X, s)
+    state, arrays = made.to_state()
+    again = TableEncoder.from_state(json.loads(json.dumps(state)), arrays)
+    np.testing.assert_array_equal(again.transform(X), made.transform(X))
+    assert again.columns_ == made.columns_ and again.get_params() == {**made.get_params(), "keep": []}
+
+
+def paths(value, at=()):
+    """Every place of a nested value."""
+    yield at
+    for key, inside in (
+        value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    ):
+        if not isinstance(value, list) or key < 3:
+            yield from paths(inside, (*at, key))
+
+
+def test_a_damaged_state_is_one_line_or_still_an_encoder(table):
+    """Each place of the state is replaced by values of other kinds."""
+    X, s, _ = table
+    made = TableEncoder(components=3, terms=30).fit(X, s)
+    state, arrays = made.to_state()
+    text = json.dumps(state)
+    refused = 0
+    for place in list(paths(json.loads(text)))[1:]:
+        for value in (None, -1, 3.5, "x", [], {}, True, 10**30, float("nan"), [None], "\ud800"):
+            damaged = json.loads(text)
+            inside = damaged
+            for key in place[:-1]:
+                inside = inside[key]
+            inside[place[-1]] = value
+            try:
+                again = TableEncoder.from_state(damaged, arrays)
+            except ValueError as error:
+                refused += 1
+                assert "\n" not in str(error) and len(str(error)) < 400, str(error)
+    assert refused > 500
+    assert again.columns_
+    for name in arrays:
+        for other in (arrays[name][:-1], arrays[name].astype(np.float64), np.full_like(arrays[name], np.nan)):
+            with pytest.raises(ValueError, match=f"the array '{name.split('.')[1]}' is of shape"):
+                TableEncoder.from_state(state, {**arrays, name: other})
+        with pytest.raises(ValueError, match="is missing"):
+            TableEncoder.from_state(state, {k: v for k, v in arrays.items() if k != name})
