@@ -160,7 +160,7 @@ def page(lines: pd.DataFrame, rows: int, draws: int) -> str:
         *table_of(lines[~held]),
         f"## {len(set(lines['table'][held]))} tables held back until the end",
         f"{', '.join(HELD_BACK)}. No choice was made on them for this table; their priors were seen as part of a mean "
-        "in an earlier benchmark of estimators.",
+        "in an earlier benchmark of estimators, and their figures once before, with the cut and the prior of then.",
         *table_of(lines[held]),
         "## AUC, each table",
         "| table | " + " | ".join(each.columns) + " |",
