@@ -57,7 +57,7 @@ def next(
     if not RunFolder(folder).ranked.exists():
         raise FileNotFoundError(f"{folder} has no {RunFolder.RANKED}; distpu fit FILE --folder DIR writes one")
     if data is not None:
-        check_file(data)
+        check_file(str(data))
 
     from ..answer import next_rows, write_rows
 
