@@ -155,8 +155,8 @@ def test_pairs_memory_means_and_the_teachers_prediction_learn_too(toy):
 def test_the_preset_follows_the_network():
     images = np.random.default_rng(0).integers(0, 256, size=(40, 3, 8, 8), dtype=np.uint8)
     labels = np.arange(40) < 10
-    for network, preset, optimiser in (("cnn-13", "paper", "adam"), ("resnet-18", "resnet-18", "sgd")):
-        method = DistPUPlus(prior=0.4, network=network)
+    for network, preset, optimiser in (("cnn-13", "cpu", "adam"), ("resnet-18", "resnet-18", "sgd")):
+        method = DistPUPlus(prior=0.4, network=network, device="cpu")
         method._check_rows(images, reset=True)
         assert method.preset_for(len(labels)) == preset
         assert method._with_preset(preset).optimiser == optimiser
