@@ -166,10 +166,10 @@ def test_members_weigh_confirmed_negatives_and_see_them_all():
 
 def test_boosting_has_the_gradient_of_its_risk_with_negatives():
     random = np.random.default_rng(0)
-    z, s = random.normal(size=30), np.repeat([1, 0, -1], 10)
+    z, s = random.normal(size=40), np.repeat([1, 0, -1, 2], 10)
     g, _ = gradient(z, s, 0.3, 0.1)
-    for i in range(30):
-        step = 1e-6 * (np.arange(30) == i)
+    for i in range(40):
+        step = 1e-6 * (np.arange(40) == i)
         slope = (risk(z + step, s, 0.3, 0.1) - risk(z - step, s, 0.3, 0.1)) / 2e-6
         assert g[i] == pytest.approx(slope, abs=1e-7)
 

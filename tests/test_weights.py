@@ -172,5 +172,5 @@ def test_auto_passes_weights_on():
     b = BlendPU(**settings).fit(X, s, sample_weight=s + 1)
     np.testing.assert_array_equal(a.predict_proba(X), b.predict_proba(X))
     with pytest.raises(ValueError, match="dist-pu takes no sample_weight"):
-        AutoPU().fit(np.zeros((20, 1, 8, 8)), np.arange(20) % 2, sample_weight=np.full(20, 2.0))
+        AutoPU().fit(np.zeros((20, 3, 32, 32)), np.arange(20) % 2, sample_weight=np.full(20, 2.0))
     assert not DistPU.takes_weights

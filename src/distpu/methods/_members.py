@@ -13,9 +13,12 @@ import numpy as np
 from scipy.sparse import issparse
 from scipy.special import logit
 
+from ..looked import before
+
 WIDE = 500  # columns; of a wider table each booster sees so many, and the kernel takes the columns as they are
 MOST = 8_000  # rows of one fit. More rows cost time and gain little: the labelled ones are few
 AT_ONCE = 50_000  # rows up to which one thread scores; predictions are made of no more rows at a time
+FIRST = 4  # models of PU bagging in a fold, for the prior alone
 EDGE = 1e-4  # probabilities are kept this far from 0 and 1
 NEGATIVE = 2.0  # unlabelled rows that a confirmed negative counts as in training (docs/feedback.md)
 
@@ -124,6 +127,21 @@ class Boosted:
             self._boosters = [lightgbm.Booster(model_str=text) for _, text in self.state]
         pairs = zip(self._boosters, self.state, strict=True)
         return np.mean([b.predict(_of(x, columns), raw_score=True, num_threads=1) for b, (columns, _) in pairs], axis=0)
+
+
+def scores_before(
+    x: Any, s: np.ndarray, fold: np.ndarray, random: np.random.RandomState, weight: np.ndarray | None
+) -> np.ndarray:
+    """Return out-of-fold scores by models to which rows that were looked at are unlabelled; the prior is theirs.
+
+    Models that know what was found rank the region where a person looked above all others. Positives elsewhere would
+    seem to be few.
+    """
+    t, z = before(s), np.empty(len(s))
+    for k in range(fold.max() + 1):
+        rest, out = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
+        z[out] = Boosted(FIRST).fit(x[rest], t[rest], random, of(weight, rest)).scores(x[out])
+    return z
 
 
 def _columns(x: Any, s: np.ndarray, random: np.random.RandomState) -> np.ndarray:

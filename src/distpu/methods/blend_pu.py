@@ -26,8 +26,10 @@ from typing import Any
 
 import numpy as np
 
+from ..looked import any_looked_at
 from ..params import param
-from ._members import Boosted, Forest, Kernel, of, with_negatives
+from ..prior import is_number
+from ._members import Boosted, Forest, Kernel, of, scores_before, with_negatives
 from ._table import TableMethod
 from ._weighted import Weighted
 
@@ -72,7 +74,10 @@ class BlendPU(Weighted, TableMethod):
             self.members_.append([*fitted.values()])
         self.states_ = [[member.state for member in fitted] for fitted in self.members_]
         self._weigh(Z, s)
-        self._settle(self._blended(Z), s)
+        prior = None
+        if any_looked_at(self._labels) and not is_number(self.prior):
+            prior = self._find_prior(scores_before(x, self._labels, fold, random, self._weight), s, None)
+        self._settle(self._blended(Z), s, prior)
 
     def _weigh(self, Z: np.ndarray, s: np.ndarray) -> None:
         from sklearn.linear_model import LogisticRegression

@@ -14,8 +14,9 @@
     fold k = 1 .. K:  `bags` boosters learn the other folds;  a row's score is the mean z of boosters that never saw it
     cut: a share prior of the out-of-fold scores of U lies above;  a new row's score is the mean over all boosters
 
-E_P and E_U are means over all rows of a fit, so they are exact. The network sees batches instead. Confirmed
-negatives N, if there are any, add (n_N / n_U) E_N[p] to R, and every tree sees them.
+E_P and E_U are means over all rows of a fit, so they are exact. The network sees batches instead. Rows
+that a person looked at stay in U, as they were drawn with it. Negatives N and positives F among them add
+(n_N E_N[p] + n_F E_F[1 - p]) / n_U to R, and every tree sees them.
 
 Assumes: labelled rows drawn at random from the positives; the prior, which the predicted share is tied to. Unless it is
 given, it is estimated from out-of-fold scores of PU bagging, which needs none.
@@ -34,52 +35,53 @@ import numpy as np
 from scipy.special import expit, logit
 
 from ..files.run_folder import RunFolder
+from ..looked import FOUND, NEGATIVE, share_before
 from ..params import param
 from ..prior import is_number
-from ._members import Boosted, drawn, of
+from ._members import drawn, of, scores_before
 from ._table import TableMethod
 from ._weighted import Weighted
 
 TAU, FLOOR = 0.02, 0.01  # defaults of the fields below
 LEAST = 1000  # unlabelled rows that a tree sees, at least, if there are so many
-FIRST = 4  # models of PU bagging in a fold, for the prior
 
 
 def shares(s: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:
-    """Return what a row counts in the mean of its kind, E_P or E_U. A confirmed negative counts as a row of U does."""
+    """Return what a row counts in the mean of its kind, E_P or E_U. Rows that were looked at are rows of U."""
     w = np.ones(len(s)) if weight is None else weight
-    return w / np.where(s == 1, w[s == 1].sum(), w[s == 0].sum())
+    return w / np.where(s == 1, w[s == 1].sum(), w[s != 1].sum())
 
 
 def risk(
     z: np.ndarray, s: np.ndarray, prior: float, mu: float, tau: float = TAU, weight: np.ndarray | None = None
 ) -> float:
-    """R = 2 prior |E_P[p] - 1| + |E_U[p] - prior|_tau + mu E_U[H(p)] + (n_N / n_U) E_N[p]."""
-    p, P, U, N, w = expit(z), s == 1, s == 0, s == -1, shares(s, weight)
+    """R = 2 prior |E_P[p] - 1| + |E_U[p] - prior|_tau + mu E_U[H(p)] + (n_N E_N[p] + n_F E_F[1 - p]) / n_U."""
+    p, P, U, N, F, w = expit(z), s == 1, s != 1, s == NEGATIVE, s == FOUND, shares(s, weight)
     d = abs(w[U] @ p[U] - prior)
     rounded = d * d / (2 * tau) if d <= tau else d - tau / 2
     entropy = np.logaddexp(0, z[U]) - z[U] * p[U]
-    return float(2 * prior * (1 - w[P] @ p[P]) + rounded + mu * (w[U] @ entropy) + w[N] @ p[N])
+    return float(2 * prior * (1 - w[P] @ p[P]) + rounded + mu * (w[U] @ entropy) + w[N] @ p[N] + w[F] @ (1 - p[F]))
 
 
 def gradient(
     z: np.ndarray, s: np.ndarray, prior: float, mu: float, tau: float = TAU, floor: float = FLOOR, weight: Any = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the gradient and the curvature of R by each row's z. R is not convex; the curvature is a stand-in."""
-    p, P, U, w = expit(z), s == 1, s == 0, shares(s, weight)
+    p, P, U, w = expit(z), s == 1, s != 1, shares(s, weight)
     q = p * (1 - p)
     pull = np.clip((w[U] @ p[U] - prior) / tau, -1, 1)
-    slope, w = np.where(P, -1.0, np.where(U, pull - mu * z, 1.0)), w * np.where(P, 2 * prior, 1)
+    known = np.where(s == NEGATIVE, 1.0, np.where(s == FOUND, -1.0, 0.0))
+    slope, w = np.where(P, -1.0, pull - mu * z + known), w * np.where(P, 2 * prior, 1)
     return w * slope * q, w * np.maximum(q, floor)
 
 
 def tree_weights(s: np.ndarray, rows: float, ratio: float, random: np.random.RandomState) -> np.ndarray:
     """Return the weights of the rows for one tree: 0 if not drawn, else n_P or n_U / how many are drawn of P or U.
 
-    Every tree sees the confirmed negatives.
+    Every tree sees the rows that were looked at.
     """
     P, U = np.flatnonzero(s == 1), np.flatnonzero(s == 0)
-    weight = (s == -1).astype(float)
+    weight = np.isin(s, (NEGATIVE, FOUND)).astype(float)
     for all_of, n in (P, rows * len(P)), (U, max(LEAST, ratio * len(P))):
         n = min(len(all_of), max(1, round(n)))
         weight[random.choice(all_of, n, replace=False)] = len(all_of) / n
@@ -112,14 +114,16 @@ class DistPUBoost(Weighted, TableMethod):
     def _learn(self, x: Any, s: np.ndarray, random: np.random.RandomState) -> None:
         fold = self._folds(x, s, random)
         prior = self._find_prior(self._first_scores(x, s, fold, random), s, None)
+        s, first = self._labels, share_before(prior, self._labels, self._weight)
+        looked = np.where(s == FOUND, NEGATIVE, s)  # each booster sees all of these rows
         K, z = fold.max() + 1, np.zeros(len(s))
-        self.start_ = float(logit(prior))
+        self.start_ = float(logit(first))
         self.boosters_: list[Any] = []
         for k in range(K):
             rest, out = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
             for b in range(self.bags):
-                seen = np.sort(rest[drawn(s[rest], self.most_rows, np.inf, random)])
-                booster = self._boosted(x[seen], s[seen], prior, random.randint(2**31 - 1), of(self._weight, seen))
+                seen = np.sort(rest[drawn(looked[rest], self.most_rows, np.inf, random)])
+                booster = self._boosted(x[seen], s[seen], first, random.randint(2**31 - 1), of(self._weight, seen))
                 z[out] += self._log_odds(booster, x[out]) / self.bags
                 self.boosters_.append(booster)
                 self._bar.update(self.name, k * self.bags + b + 1, K * self.bags)
@@ -128,12 +132,9 @@ class DistPUBoost(Weighted, TableMethod):
 
     def _first_scores(self, x: Any, s: np.ndarray, fold: np.ndarray, random: np.random.RandomState) -> np.ndarray:
         """Return out-of-fold scores that need no prior, from which the prior is estimated unless it is given."""
-        z = np.empty(len(s))
-        if not is_number(self.prior):
-            for k in range(fold.max() + 1):
-                rest, out = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
-                z[out] = Boosted(FIRST).fit(x[rest], s[rest], random, of(self._weight, rest)).scores(x[out])
-        return z
+        if is_number(self.prior):
+            return np.empty(len(s))
+        return scores_before(x, self._labels, fold, random, self._weight)
 
     def _boosted(self, x: Any, s: np.ndarray, prior: float, seed: int, weight: np.ndarray | None = None) -> Any:
         """Return a booster of R on these rows."""
