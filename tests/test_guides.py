@@ -23,3 +23,24 @@ def test_from_pulearn_names_what_is_there():
     missing = {name for name in names if not hasattr(distpu, name) and not hasattr(metrics, name)}
     assert len(names) > 15
     assert missing == {"next", "pos_label"}  # Python's own, and a parameter
+
+
+def test_a_table_as_it_is(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    scope = {}
+    for block in blocks("docs/table.md"):
+        exec(block, scope)
+    kinds = {column.name: column.kind for column in scope["answer"].model.encoder_.columns_}
+    assert kinds == {
+        "amount": "number",
+        "country": "category",
+        "employees": "number",
+        "ordered": "date",
+        "newsletter": "boolean",
+        "message": "text",
+        "called_back": "leak",
+        "version": "constant",
+    }
+    case = scope["case"][scope["answer"].ranked.index]
+    assert case[:100].mean() > 0.6 > 2 * case.mean() > 0.3
+    assert "called_back: leak, left out: it alone tells" in capsys.readouterr().out

@@ -41,6 +41,7 @@ def form_of(path: Path, kind: str) -> Form:
     if text and len(lines) > 2 and len(text) >= LOOK // 4:
         lines = lines[:-1]  # the last one may be cut
     separator = _separator(lines, kind)
+    _refuse_twice(lines[:1], separator)
     _refuse_cut(path, encoding, lines[:1], separator)
     decimal = "," if separator != "," and _decimal_commas(lines[1:], separator) else "."
     return Form(separator, encoding, decimal)
@@ -157,6 +158,14 @@ def _encoding(path: Path) -> str:
     if valid:
         return "utf-8-sig" if marked else "utf-8"
     return "latin-1" if odd else "cp1252"
+
+
+def _refuse_twice(header: list[str], separator: str) -> None:
+    """Refuse two columns of one name: pandas would rename the second one without a word."""
+    names = [name.strip() for name in next(csv.reader(header, delimiter=separator), [])]
+    twice = next((name for i, name in enumerate(names) if name and name in names[:i]), None)
+    if twice is not None:
+        raise ValueError(f"it has two columns {twice!r}")
 
 
 def _refuse_cut(path: Path, encoding: str, header: list[str], separator: str) -> None:

@@ -1,0 +1,63 @@
+"""Text files as people have them."""
+
+import gzip
+
+import pandas as pd
+import pytest
+
+from distpu import datasets
+from distpu.datasets import separated
+
+ROWS = [["name", "sum", "label"], ["Zoë", "1.5", "1"], ["Köln, Mitte", "2.5", "0"], ["a|b", "", "0"]]
+
+
+def text(separator, decimal="."):
+    def cell(value):
+        return f'"{value}"' if any(c in value for c in ",;|\t") else value
+
+    return "".join(separator.join(cell(v.replace(".", decimal)) for v in row) + "\n" for row in ROWS)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "latin-1"])
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+def test_separators_and_encodings(tmp_path, encoding, separator):
+    (tmp_path / "t.csv").write_bytes(text(separator).encode(encoding))
+    X, y = datasets.read(tmp_path / "t.csv", "label")
+    assert X["name"].tolist() == ["Zoë", "Köln, Mitte", "a|b"] and y.tolist() == [1, 0, 0]
+    assert X["sum"].tolist()[:2] == [1.5, 2.5]
+    piece = next(datasets.pieces(tmp_path / "t.csv", ["sum", "name"]))
+    assert piece["name"].tolist() == X["name"].tolist() and piece["sum"].tolist()[:2] == ["1.5", "2.5"]
+
+
+def test_decimal_commas_in_text_and_numbers(tmp_path):
+    content = "a;b;c;label\n1,5;1.234,5;x 1,5;1\n2;7;y;0\n?;2.000;z;0\n"
+    (tmp_path / "t.csv").write_text(content)
+    X, y = datasets.read(tmp_path / "t.csv", "label")
+    assert X["a"].tolist() == ["1.5", "2", "?"] and X["b"].tolist() == [1234.5, 7, 2000] and y.tolist() == [1, 0, 0]
+    assert X["c"].tolist() == ["x 1,5", "y", "z"]
+    piece = next(datasets.pieces(tmp_path / "t.csv"))
+    assert piece["b"].tolist() == ["1234.5", "7", "2000"]
+
+
+def test_a_bomb_is_stopped(tmp_path, monkeypatch):
+    monkeypatch.setattr(separated, "PLAUSIBLE", 2**20)
+    (tmp_path / "t.csv.gz").write_bytes(gzip.compress(b"a,b\n" + b"0,0\n" * 2**21))
+    with pytest.raises(ValueError, match="it inflates to over .* GiB, as an archive bomb does"):
+        datasets.read(tmp_path / "t.csv.gz")
+
+
+def test_a_file_cut_within_a_line_and_a_cut_archive(tmp_path):
+    (tmp_path / "t.csv").write_text("a,b,label\n1,2,0\n3,")
+    with pytest.raises(ValueError, match="its last line has 2 of 3 fields, so the file was cut off.; write it again"):
+        datasets.read(tmp_path / "t.csv", "label")
+    (tmp_path / "t.csv").write_text("a,b,label\n1,2,0\n3,4,1")  # no line end, but whole
+    assert datasets.read(tmp_path / "t.csv", "label")[1].tolist() == [0, 1]
+
+
+def test_two_columns_of_one_name(tmp_path):
+    table = pd.DataFrame([[1, 2, 1]], columns=["a", "b", "label"])
+    table.to_parquet(tmp_path / "t.parquet")
+    assert [*datasets.read(tmp_path / "t.parquet")[0]] == ["a", "b", "label"]
+    (tmp_path / "t.csv").write_text("a,a,label\n1,2,0\n")
+    with pytest.raises(ValueError, match="it has two columns 'a'.; write it again"):
+        datasets.read(tmp_path / "t.csv", "label")
