@@ -71,9 +71,15 @@ def test_folders_without_what_is_needed(folder, tmp_path):
 
 def test_a_folder_of_tables_is_no_folder_of_images(folder, tmp_path):
     assert is_image_folder(folder) and not is_image_folder(folder / "positive/a.png")
-    (tmp_path / "set").mkdir()
-    (tmp_path / "set/part-0.parquet").touch()
+    (folder / "truth.csv").touch()
+    assert is_image_folder(folder)  # by the names of its folders
+    (tmp_path / "set/year=2026").mkdir(parents=True)
+    (tmp_path / "set/_SUCCESS").touch()
+    (tmp_path / "set/year=2026/part-0.parquet").touch()
     assert not is_image_folder(tmp_path / "set")
+    picture(tmp_path / "new/a.png")
+    (tmp_path / "new/b.csv").touch()
+    assert is_image_folder(tmp_path / "new")
 
 
 def test_broken_files_are_listed_or_an_error(folder):

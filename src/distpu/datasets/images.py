@@ -19,6 +19,7 @@ LOOKED_AT_LABELS = (-1, 2)
 SIZES = (28, 32, 64, 96, 128, 224)  # sides; images between two of them are scaled to the nearer one
 LEAST_SIZE, MOST_SIZE = 8, 1024
 LOOKED_AT = 2000  # files whose heads decide the size and the channels
+TABLES = (".parquet", ".csv", ".csv.gz", ".tsv", ".tsv.gz", ".arrow", ".feather", ".xlsx")
 SHOWN = 3  # broken files that are named in a line
 LAYOUT = "put the known positives into positive/ and the others into unlabeled/"
 
@@ -44,12 +45,23 @@ class Images:
 
 
 def is_image_folder(path: str | Path) -> bool:
-    """Whether a path is a folder that holds images and no table. An empty folder counts as one without images."""
+    """Whether a path is a folder of images and not of tables: by its folders' names, else by its first known file.
+
+    A folder without either counts as one of images; reading it says that it has none.
+    """
     path = Path(path).expanduser()
     if not path.is_dir():
         return False
-    tables = (".parquet", ".csv", ".csv.gz", ".tsv", ".arrow", ".feather")
-    return not any(name.lower().endswith(tables) for name in os.listdir(path))
+    if any(place.name.lower() in LABELS for place in _folders(path)):
+        return True
+    for _, inside, files in os.walk(path):
+        inside[:] = sorted(name for name in inside if not name.startswith((".", "_")))
+        for name in sorted(files):
+            if is_image_name(name):
+                return True
+            if name.lower().endswith(TABLES) and not name.startswith((".", "_")):
+                return False
+    return True
 
 
 def has_looked_at(folder: str | Path) -> bool:
