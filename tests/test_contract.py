@@ -17,6 +17,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import distpu
 from distpu import METHODS
+from distpu.methods._folded import FoldedMethod
 from distpu.train.run import Run
 from small import NETWORKS, interrupt, small, small_net
 
@@ -40,6 +41,8 @@ def assert_same_bits(a, b):
 
 def expected_failures(estimator):
     """A weighted row and repeated rows give other folds and bags; tests/test_weights.py compares results."""
+    if isinstance(estimator, (FoldedMethod, distpu.LLGC)):
+        return {"check_classifiers_train": "the cut, the prior's quantile, need not lie at a probability of 1/2"}
     if not estimator.takes_weights:
         return {}
     kinds = ("dense", "sparse")

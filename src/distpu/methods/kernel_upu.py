@@ -59,7 +59,7 @@ class Squared(Linear):
         held = np.zeros(len(s), dtype=bool)
         for kind in (0, 1):
             held[random.permutation(np.flatnonzero(s == kind))[: (s == kind).sum() // HELD_OUT]] = True
-        if ridge is None and s[held].any():
+        if ridge is None and {0, 1} <= set(s[held].tolist()):
             learnt, judged = moments(~held), moments(held)
             ridge = min(RIDGES, key=lambda r: risk(closed_form(*learnt, prior, r), *judged, prior))
         return closed_form(*moments(everywhere), prior, ridge or RIDGES[-2])
