@@ -2,6 +2,8 @@
 
 import re
 
+import pytest
+
 import distpu
 from distpu import metrics
 from pages import blocks, text_of
@@ -44,3 +46,17 @@ def test_a_table_as_it_is(tmp_path, monkeypatch, capsys):
     case = scope["case"][scope["answer"].ranked.index]
     assert case[:100].mean() > 0.6 > 2 * case.mean() > 0.3
     assert "called_back: leak, left out: it alone tells" in capsys.readouterr().out
+
+
+@pytest.mark.filterwarnings("ignore:cells that are not as in training")  # a fold lacks some comments
+def test_python(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    scope = {}
+    for block in blocks("docs/python.md"):
+        exec(block, scope)
+    out = capsys.readouterr().out
+    assert "Stage | constant" in out and "Individual ID | id" in out
+    assert "0.37\n" in out and "True\n" in out
+    assert 0.2 < scope["clf"].prior_ < 0.5  # 0.37 is true
+    assert scope["truth"][scope["ranked"].index[:20]].mean() > 0.8
+    assert (tmp_path / "penguins-run/report.html").exists() and scope["axis"].has_data()
