@@ -86,7 +86,7 @@ def test_rows_without_numbers_are_refused():
 
     X = pd.DataFrame({"a": ["x", "y"] * 20, "b": np.arange(40.0)})
     with pytest.raises(ValueError, match="reliable='knn' needs columns of numbers, or texts; .* or use 'spy'"):
-        TwoStep(reliable="knn").fit(X, np.arange(40) < 10)
+        TwoStep(reliable="knn", encode=False).fit(X, np.arange(40) < 10)
 
 
 class Creeps(ClassifierMixin, BaseEstimator):
