@@ -80,6 +80,14 @@ def test_dates_of_many_spellings(texts):
     assert str(read_dates(texts, formats)[0])[:10] == "2023-12-31"
 
 
+def test_numbers_too_long_for_a_float_and_empty_lists():
+    long = pd.DataFrame({"a": [10**400, 1, None] * 20, "b": np.arange(60) % 7}, dtype=object)
+    with pytest.raises(ValueError, match="Input X contains infinity .* 20 in 20 rows, first in row 0, column 'a'"):
+        TableEncoder().fit(long)
+    empty = TableEncoder().fit(pd.DataFrame({"a": [[]] * 60, "b": np.arange(60) % 7}))
+    assert empty.columns_[0].done == "left out: its lists do not hold numbers of one length"
+
+
 def test_ids_are_known_by_name_and_booleans_by_spelling():
     assert all(map(is_id_name, ["id", "customer_id", "PassengerId", "UUID", "row number", "userID"]))
     assert not any(map(is_id_name, ["idea", "paid", "width", "humidity", "valid"]))

@@ -83,7 +83,7 @@ def _objects(column: pd.Series) -> Cells:
 
     kind = infer_dtype(column, skipna=True)
     if kind in ("integer", "floating", "mixed-integer-float", "decimal"):
-        return Cells("number", number=pd.to_numeric(column, errors="coerce").to_numpy(np.float64, na_value=np.nan))
+        return Cells("number", number=np.array([_float(v) for v in column], dtype=np.float64))
     if kind in ("date", "datetime", "datetime64"):
         dates = pd.to_datetime(column, errors="coerce", utc=True)
         return Cells("date", date=dates.dt.tz_localize(None).to_numpy().astype("datetime64[us]"))
@@ -94,6 +94,13 @@ def _objects(column: pd.Series) -> Cells:
     if kind == "mixed" and all(v is None or isinstance(v, (list, tuple, np.ndarray)) or v != v for v in column):
         return Cells("vector", vectors=[v if isinstance(v, (list, tuple, np.ndarray)) else None for v in column])
     return texts(column.map(str, na_action="ignore"))
+
+
+def _float(value: Any) -> float:
+    try:
+        return np.nan if value is None or value is pd.NA else float(value)
+    except OverflowError:  # a whole number of 400 digits
+        return np.inf
 
 
 def texts(column: pd.Series) -> Cells:

@@ -106,7 +106,7 @@ def _date(maker: Date, cells: Cells, what: str) -> Found:
 
 def _vector(cells: Cells) -> Found:
     lengths = [len(row) for v in cells.vectors or [] if (row := numbers(v)) is not None]
-    if not lengths or len(set(lengths)) > 1:
+    if not any(lengths) or len(set(lengths)) > 1:
         return Found("vector", "left out: its lists do not hold numbers of one length")
     return Found("vector", f"lists of {lengths[0]} numbers, a column for each", Vector(lengths[0]))
 
