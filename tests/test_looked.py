@@ -13,6 +13,7 @@ from distpu.methods._members import NEGATIVE, drawn, with_negatives
 from distpu.methods.dist_pu_boost import gradient, risk, tree_weights
 from distpu.prior import Estimate
 from distpu.threshold import calibration_error
+from pages import blocks
 from small import small
 
 
@@ -192,3 +193,10 @@ def test_auto_and_weights_go_along():
     model = AutoPU(**KNOWN, random_state=0).fit(X, labels, sample_weight=np.where(labels == "no", 2, 1))
     assert model.expected_.unlabelled == (labels == "").sum()
     assert DistPUBoost.takes_negatives and BlendPU.takes_negatives
+
+
+def test_the_code_of_the_guide_runs(capsys):
+    for block in blocks("docs/feedback.md"):
+        exec(block, {})
+    true, told = (int(word) for word in capsys.readouterr().out.replace(";", "").split() if word.isdigit())
+    assert abs(told / true - 1) < 0.4
