@@ -414,7 +414,7 @@ NAMED_MISTAKES = {
     "digits --labelled many": "--labelled",
     "digits --prior 7": "--prior 7 must lie strictly between 0 and 1",
     "digits --scenario one-set": "scenario='one-set' is not known; use one of 'case-control', 'single-set'",
-    "digits --label x": "--found are for files",
+    "digits --label x": "--id are for files",
     "digits --method distpu": "did you mean 'dist-pu'?",
     "digits --method dist-pu --set epohcs=3": "dist-pu has no setting 'epohcs'; did you mean 'epochs'?",
     "tabel.csv --label fraud": "tabel.csv does not exist; did you mean 'table.csv'?",

@@ -11,8 +11,6 @@ from .files.run_folder import RunFolder
 from .methods import METHODS
 from .params import near
 
-ENCODER = "encoder.json"
-
 
 def describe(folder: str | Path) -> dict[str, Any]:
     """Return the facts of a finished run folder as plain values for JSON."""
@@ -73,11 +71,11 @@ def _cut(fitted: dict[str, Any], data: dict[str, Any]) -> dict[str, Any] | None:
 
 def _columns(run: RunFolder, fitted: dict[str, Any]) -> list[dict[str, Any]] | None:
     """Return each column and what was done to it; None where rows have no named columns."""
-    if (run.path / ENCODER).exists():
-        state, _ = atomic.read_signed(run.path / ENCODER, "columns")
-        keys = ("name", "kind", "done", "used", "width")
-        return [{key: column.get(key) for key in keys} for column in state["columns"]]
+    if (run.path / RunFolder.ENCODER).exists():
+        state, _ = atomic.read_signed(run.path / RunFolder.ENCODER, "columns")
+        keys = {"name": "name", "kind": "kind", "what": "done", "used": "used", "width": "width"}
+        return [{key: column.get(own) for key, own in keys.items()} for column in state["columns"]]
     names = fitted.get("feature_names_in")
     if names is None:
         return None
-    return [{"name": name, "kind": "number", "done": "taken as it is", "used": True, "width": 1} for name in names]
+    return [{"name": name, "kind": "number", "what": "taken as it is", "used": True, "width": 1} for name in names]

@@ -30,7 +30,7 @@ def test_from_fit_to_next_to_fit(here, toy):
 def test_mistakes_are_one_line(here):
     assert "has no scores.csv" in refused("next", "nowhere")
     assert "add --data FILE" in refused("next", "nowhere", "--id", "name")
-    assert "--found are for files" in refused("fit", "digits", "--looked", "looked.csv")
+    assert "--id are for files" in refused("fit", "digits", "--looked", "looked.csv")
     fit = ("fit", "table.csv", "--label", "fraud", "--folder", "run")
     assert "negative=no is not in column 'fraud'" in refused(*fit, "--negative", "no")
     assert "looked.csv" in refused(*fit, "--looked", "looked.csv")

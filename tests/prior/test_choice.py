@@ -59,7 +59,9 @@ def test_share_of(toy):
 
 
 def short(name, **settings):
-    epochs = {key: 1 for key in METHODS[name].__dataclass_fields__ if key.endswith("epochs")}
+    epochs = {
+        key: 2 if key == "trend_epochs" else 1 for key in METHODS[name].__dataclass_fields__ if key.endswith("epochs")
+    }
     return small(name, **epochs, **settings)
 
 
@@ -135,10 +137,11 @@ def test_texts_take_the_methods_own_scores(toy):
         def _codes(self, X):
             return np.column_stack([X["a"] == "high", X["b"].astype(float)])
 
+    settings = dict(n_estimators=5, random_state=0, encode=False)  # the classifier reads the words itself
     for name in ("dedpul", PriorEstimator("tice", bootstrap=2)):
-        fitted = distpu.BaggingPU(Coded(max_depth=3), n_estimators=5, prior=name, random_state=0).fit(words, s)
+        fitted = distpu.BaggingPU(Coded(max_depth=3), prior=name, **settings).fit(words, s)
         assert fitted.prior_interval_[0] <= fitted.prior_ <= fitted.prior_interval_[1]
-    fitted = distpu.BaggingPU(Coded(max_depth=3), n_estimators=5, prior=Fixed(), random_state=0).fit(words, s)
+    fitted = distpu.BaggingPU(Coded(max_depth=3), prior=Fixed(), **settings).fit(words, s)
     assert fitted.prior_ == 0.35  # an object without fit_scores gets the scores as one column
 
 

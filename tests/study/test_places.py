@@ -34,7 +34,13 @@ def test_outside_the_clone_the_list_says_what_the_clone_has(tmp_path, monkeypatc
     outside = done("reproduce")
     assert outside == inside
     assert counted(outside, "figure-1") == ["15", "of", "15"]
-    assert [row for row in outside.splitlines() if row.endswith("/")] == ["paper/", "laptop/", "search/", "speed/"]
+    assert [row for row in outside.splitlines() if row.endswith("/")] == [
+        "paper/",
+        "laptop/",
+        "plus/",
+        "search/",
+        "speed/",
+    ]
     assert not (tmp_path / "results").exists()
 
 

@@ -26,7 +26,7 @@ def demo(
     ] = "auto",
     fresh: Annotated[bool, typer.Option("--fresh", help="Train again even if the folders are finished.")] = False,
 ) -> None:
-    """Watch three methods learn digits, and one command answer for a raw table.
+    """Watch methods learn digits and a raw table.
 
     Dist-PU, nnPU and the naive baseline tell even digits from odd ones, knowing 100 even ones and no odd one. Then
     `distpu fit` finds the females in a table of penguins as it was published: numbers, categories, dates, text, blanks.

@@ -144,8 +144,8 @@ def fit(
     if data in datasets.NAMES:
         if any(told for told in (label, positive, negative, found, looked, drop, keep, id)):
             raise ValueError(
-                f"--label, --positive, --negative and --found, --drop, --keep and --id are for files; the labels of "
-                f"{data} are known"
+                "--label, --positive, --negative, --found, --looked, --drop, --keep and --id are for files; "
+                f"the labels and columns of {data} are known"
             )
         method = suited_to(data, data_root) if method == "auto" else method
         folder = folder or Path("runs") / f"{data}-{method}-seed{seed}"

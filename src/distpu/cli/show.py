@@ -91,11 +91,11 @@ def _print_columns(columns: list[dict[str, Any]] | None) -> None:
     if columns is None:
         return
     print()
-    if all(column["kind"] == "number" and column["done"] in ("as it is", "taken as it is") for column in columns):
+    if all(column["kind"] == "number" and column["what"] in ("as it is", "taken as it is") for column in columns):
         names = ", ".join(visible(column["name"]) for column in columns[:40])
         fill(f"{len(columns)} columns of numbers, taken as they are: {names}{', ...' * (len(columns) > 40)}")
         return
-    rows = [(visible(c["name"]), c["kind"], str(c["width"]), visible(c["done"], 200)) for c in columns]
+    rows = [(visible(c["name"]), c["kind"], str(c["width"]), visible(c["what"], 200)) for c in columns]
     print_table(["column", "kind", "numbers", "what was done"], rows, right=(2,))
 
 

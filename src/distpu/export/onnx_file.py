@@ -23,7 +23,7 @@ from .graph import ML_OPSET, OPSET, Graph
 ROWS = 256  # of the sample on which the graph is compared with the method
 TOLERANCE = 1e-4  # of probabilities
 OF_SCORES = 10  # times that is the tolerance of scores, by their size where that is above 1
-ENCODER = ("encoder.json", "encoder.safetensors")
+ENCODER = (RunFolder.ENCODER, RunFolder.ENCODER_ARRAYS)
 TABLES = {"blend-pu": scorers.blend, "dist-pu-boost": scorers.boosted}
 
 
