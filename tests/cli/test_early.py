@@ -138,7 +138,9 @@ def test_a_look_refuses_no_table_that_may_have_the_column(tmp_path, name, conten
 
 
 def test_a_damaged_file_is_left_to_the_reader(tmp_path):
-    for name in ("cut.parquet", "cut.csv.gz"):
-        (tmp_path / name).write_bytes(b"PAR1 and no more")
+    packed = bytearray(gzip.compress(b"a,b,fraud\n" + b"1,2,1\n" * 500, mtime=0))
+    packed[14:18] = b"\xff\xff\xff\xff"  # the data are no longer packed data
+    for name, content in {"cut.parquet": b"PAR1", "cut.csv.gz": b"PAR1", "flipped.csv.gz": bytes(packed)}.items():
+        (tmp_path / name).write_bytes(content)
         assert header(tmp_path / name) == []
         check_table(tmp_path / name, "fraud")

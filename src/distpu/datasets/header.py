@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import os
+import zlib
 from pathlib import Path
 
 from ..params import near
@@ -51,7 +52,7 @@ def header(path: Path) -> list[list[str]]:
             return [[str(name) for name in read_schema(path).names]]
         with gzip.open(path) if path.suffix.lower() == ".gz" else open(path, "rb") as file:
             start = file.read(MOST)
-    except (ImportError, OSError, EOFError, ValueError):  # pyarrow's errors are ValueErrors
+    except (ImportError, OSError, EOFError, ValueError, zlib.error):  # pyarrow's errors are ValueErrors
         return []
     lines = _text(start).lstrip("\r\n").splitlines(keepends=True)
     try:
