@@ -81,6 +81,29 @@ def test_a_table_that_names_images(here):
     assert [row["id"] for row in rows(ended.out)] == ["new/c.png", "new/b/=bright.png"]
 
 
+def table_of_images(here):
+    files = sorted(p.relative_to(here).as_posix() for p in (here / "photos").rglob("*.png"))
+    lines = [f"{name},{int('/positive/' in name)}" for name in files]
+    (here / "t.csv").write_text("\n".join(["file,y", *lines, ""]))
+
+
+def test_labels_of_0_and_1_in_a_table_leave_no_doubt(here):
+    """They are numbers, as in a table without images, and auto takes the same method with and without --images."""
+    table_of_images(here)
+    done("fit", "t.csv", "--label", "y", *QUICK, "--folder", "a")
+    done("fit", "t.csv", "--label", "y", "--images", "file", *QUICK, "--folder", "b")
+    a, b = (rows((here / run / "scores.csv").read_text()) for run in "ab")
+    assert a == b and len(a) == 40
+
+
+@pytest.mark.parametrize("method", ["auto", "elkan-noto"])
+def test_a_model_of_a_table_of_images_scores_such_a_table(here, method):
+    table_of_images(here)
+    done("fit", "t.csv", "--label", "y", "--method", method, *(QUICK if method == "auto" else ()), "--folder", "run")
+    (here / "n.csv").write_text("file\nnew/c.png\nnew/b/=bright.png\n")
+    assert [row["id"] for row in rows(done("predict", "run", "n.csv"))] == ["new/c.png", "new/b/=bright.png"]
+
+
 def test_a_table_without_images_for_a_model_of_images(here):
     done("fit", "photos", *QUICK, "--folder", "a", "--no-report")
     (here / "n.csv").write_text("x,file\n1,gone.png\n")

@@ -140,8 +140,8 @@ def fit_file(
     settings  of the method, such as epochs=20 or preset="paper"
     """
     told = {"prior": prior, "random_state": random_state, **settings}
-    if method == "auto" and (images is not None or is_image_folder(path)):
-        method = method_for(path, bool(looked))
+    if method == "auto":
+        method = method_for(path, label, images, bool(looked))
     make(method, told)._check_parameters()  # so that a wrong setting is reported before the file is read
     own = read_rows(path, label, images=images, labels=labels, size=size, strict=strict)
     X, y, label = own.X, own.y, own.label

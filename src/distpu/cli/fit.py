@@ -134,10 +134,10 @@ def fit(
 
     if data not in datasets.NAMES:
         check_file(data, label, needs_label=True)
-        if method == "auto" and (images is not None or datasets.is_image_folder(data)):
+        if method == "auto":
             from ..answer.pictures import method_for
 
-            method = method_for(data, bool(looked))
+            method = method_for(data, label, images, bool(looked))
     if data not in datasets.NAMES or method != "auto":  # else the data choose the method
         check_options(method, values, prior)
 

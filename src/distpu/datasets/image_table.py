@@ -11,8 +11,10 @@ import numpy as np
 from ..params import near
 from .damaged import some
 from .decode import is_image_name
+from .header import TEXTS
 from .images import Images, read_files
 from .pieces import KINDS, pieces
+from .separated import typed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,7 +53,7 @@ def read_image_table(
     names = ["" if blank else str(name) for name, blank in zip(table[column], table[column].isna(), strict=True)]
     if not any(is_image_name(name) for name in names):
         raise ValueError(f"column {column!r} of {path} holds no paths of images; its first value is {names[0]!r}")
-    y = None if label is None else _as_in_file(table[label])
+    y = None if label is None else _labels(table[label], path)
     return read_files(path.parent, names, y, size=size, shape=shape, bound=bound, strict=strict)
 
 
@@ -70,9 +72,12 @@ def _holds_paths(column: pd.Series, root: Path) -> bool:
     return bool(values) and all(map(is_image_name, values)) and any((root / value).is_file() for value in values)
 
 
-def _as_in_file(column: pd.Series) -> np.ndarray:
+def _labels(column: pd.Series, path: Path) -> np.ndarray:
+    """Return the labels as `read` gives them: 0 and 1 of a text file are numbers."""
     from pandas.api.types import is_numeric_dtype
 
+    if path.name.lower().endswith(TEXTS):
+        column = typed(column)
     if column.hasnans:  # a nullable column would give pandas.NA, which equals nothing
         return column.to_numpy(float if is_numeric_dtype(column) else object, na_value=float("nan"))
     return column.to_numpy()

@@ -58,7 +58,7 @@ def read(path: Path, kind: str) -> pd.DataFrame:
     _refuse_surplus(path, table)
     if form.decimal == ",":
         table = _with_points(table)
-        table = table.assign(**{name: _typed(table[name]) for name in table if not table.columns.duplicated().any()})
+        table = table.assign(**{name: typed(table[name]) for name in table if not table.columns.duplicated().any()})
     return table
 
 
@@ -88,7 +88,7 @@ def _options(form: Form) -> dict[str, Any]:
     return options
 
 
-def _typed(column: pd.Series) -> pd.Series:
+def typed(column: pd.Series) -> pd.Series:
     """Return a column of texts as numbers or booleans if all of its cells are such."""
     import pandas as pd
 

@@ -112,7 +112,7 @@ class _Job:
     def _holds_images(self) -> bool:
         if self.path.is_dir():
             return not rows.holds_tables(self.path)
-        return takes_images(self.model) and self.path.name.lower().endswith(rows.KINDS)
+        return self.path.name.lower().endswith(rows.KINDS) and takes_images(self.model, self.path)
 
     def identity(self) -> str:
         return rows.identity(self.path) if self.path.exists() else self.path.name
