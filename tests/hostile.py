@@ -16,9 +16,10 @@ def hostile(facts):
     facts |= {"source": IMAGE, "label": SCRIPT, "id": QUOTES, "positive": SCRIPT, "command": f"distpu {SCRIPT}"}
     facts["top"]["columns"] = [*ALL]
     for k, row in enumerate(facts["top"]["rows"]):
-        row["id"], row["cells"] = ALL[k % len(ALL)], [*ALL]
+        row["id"], row["cells"], row["rank"] = ALL[k % len(ALL)], [*ALL], SCRIPT + IMAGE
     for k, one in enumerate(facts["drivers"]["columns"]):
         one["column"] = ALL[k % len(ALL)]
+    facts["drivers"] |= {"looked_at": SCRIPT, "of": IMAGE}  # in this order: the page compares both
     for k, one in enumerate(facts["columns"]):
         one |= {"name": ALL[k % len(ALL)], "what": SCRIPT, "kind": IMAGE}
     for one in facts["findings"]:

@@ -103,7 +103,7 @@ def top_rows(facts: Facts) -> str:
     top = facts["top"]
     header = ["", text(facts["id"] or "row"), "probability", *(user(name) for name in top["columns"])]
     lines = [
-        [str(row["rank"]), cell(row["id"]), _bar(row["probability"]), *(cell(one) for one in row["cells"])]
+        [text(row["rank"]), cell(row["id"]), _bar(row["probability"]), *(cell(one) for one in row["cells"])]
         for row in top["rows"]
     ]
     first = table(header, lines[:FIRST], right=(0,))
@@ -310,7 +310,7 @@ def drives(facts: Facts) -> str:
         f"small. It was measured on {count(found['rows'])} rows, most of which the model has seen in training"
     )
     honest += (
-        f", and on the {found['looked_at']} of {found['of']} columns that differ most."
+        f", and on the {text(found['looked_at'])} of {text(found['of'])} columns that differ most."
         if found["looked_at"] < found["of"]
         else "."
     )
