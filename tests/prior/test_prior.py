@@ -81,6 +81,14 @@ def test_too_few_labelled_rows_to_estimate_from():
         estimate_prior(x, (np.arange(20) < 3).astype(int))
 
 
+def test_equal_unlabelled_rows_are_too_few_to_estimate_from():
+    """They share a fold, and the forest of that fold sees labelled rows only."""
+    x = np.zeros((20, 2), dtype=np.float32)
+    x[:3, 0] = 1, 2, 3
+    with pytest.raises(ValueError, match="2 different labelled positives and 2 different unlabelled rows; give the"):
+        estimate_prior(x, (np.arange(20) < 3).astype(int))
+
+
 def test_few_labelled_rows_are_said_to_be_few():
     random = np.random.default_rng(5)
     x, s = random.normal(size=(80, 3)), np.arange(80)

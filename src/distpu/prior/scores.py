@@ -28,8 +28,11 @@ def out_of_fold_scores(x: Any, s: np.ndarray, seed: int = 0) -> tuple[np.ndarray
     z, fold = _few_columns(x[rows], s, min(FOLDS, int(s.sum())), seed)
     score = np.empty(len(s))
     for k in range(fold.max() + 1):
-        if not s[fold != k].any():  # all labelled rows are equal, and equal rows share a fold
-            raise ValueError("prior='auto' needs at least 2 different labelled positives; give the prior as a number")
+        if len(np.unique(s[fold != k])) < 2:  # equal rows share a fold, so all rows of a kind may lie in one
+            raise ValueError(
+                "prior='auto' needs at least 2 different labelled positives and 2 different unlabelled rows; give the "
+                "prior as a number"
+            )
         forest = RandomForestClassifier(
             TREES, min_samples_leaf=LEAF, n_jobs=-1 if len(z) > 2000 else 1, random_state=seed
         )
