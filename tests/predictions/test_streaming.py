@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from PIL import Image
 from sklearn.linear_model import LogisticRegression
 
 import distpu as package
@@ -150,6 +151,38 @@ def test_a_part_of_other_data_or_another_cut_is_not_taken(place, tmp_path, monke
         found = predict_file(place / "run", place / data, out, rows_at_a_time=400, **told)
         assert found.resumed == (400 if told == {"id": "customer"} and data == "new.csv" else 0)
         assert not left.exists()
+
+
+def test_a_part_of_other_images_is_not_taken(tmp_path, monkeypatch):
+    """A broken image shifts the pieces. It is mended between two calls; the table of paths stays the same."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    random = np.random.default_rng(0)
+    X = random.integers(0, 256, (60, 64), dtype=np.uint8)
+    ElkanNoto(LogisticRegression(), random_state=0).fit(X, np.arange(60) % 3 == 0, folder=tmp_path / "run")
+    names = [f"{i:02d}.png" for i in range(30)]
+    for name, row in zip(names, X, strict=False):
+        Image.fromarray(row.reshape(8, 8)).save(tmp_path / name)
+    good = (tmp_path / names[0]).read_bytes()
+    (tmp_path / names[0]).write_bytes(good[:40])
+    (tmp_path / "t.csv").write_text("\n".join(["path", *names, ""]))
+    out, real = tmp_path / "out.csv", Part.add
+
+    def stopped(self, piece):
+        real(self, piece)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Part, "add", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        predict_file(tmp_path / "run", tmp_path / "t.csv", out, rows_at_a_time=10)
+    monkeypatch.setattr(Part, "add", real)
+    (tmp_path / names[0]).write_bytes(good)
+    assert predict_file(tmp_path / "run", tmp_path / "t.csv", out, rows_at_a_time=10).resumed == 0
+    assert pd.read_csv(out)["id"].tolist() == names
+    monkeypatch.setattr(Part, "add", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        predict_file(tmp_path / "run", tmp_path / "t.csv", out, rows_at_a_time=10)
+    monkeypatch.setattr(Part, "add", real)
+    assert predict_file(tmp_path / "run", tmp_path / "t.csv", out, rows_at_a_time=10).resumed == 10
 
 
 def test_a_full_disk_is_one_line_and_the_scored_rows_stay(place, tmp_path, monkeypatch):

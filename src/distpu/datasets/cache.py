@@ -41,9 +41,10 @@ LIMIT_GB = 20.0
 Broken = dict[int, str]  # number of a file -> why it cannot be used
 
 
-def read_cached(files: Sequence[Path], shape: tuple[int, ...]) -> tuple[np.ndarray, Broken]:
-    """Return the images that can be read, as a memory map of bytes, and why the others cannot."""
-    folder = home(None) / "images" / _key(files, shape)
+def read_cached(files: Sequence[Path], shape: tuple[int, ...]) -> tuple[np.ndarray, Broken, str]:
+    """Return the images that can be read, as a memory map of bytes, why the others cannot, and the cache's name."""
+    key = _key(files, shape)
+    folder = home(None) / "images" / key
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -61,7 +62,7 @@ def read_cached(files: Sequence[Path], shape: tuple[int, ...]) -> tuple[np.ndarr
             assert found is not None
             _forget_old(folder)
         os.utime(folder / INDEX)  # it was used now
-    return found
+    return *found, key
 
 
 def _unwritable(folder: Path, error: OSError) -> ValueError:

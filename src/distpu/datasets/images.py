@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -33,6 +35,12 @@ class Images:
     names: list[str]  # paths as in the table, or relative to the folder
     broken: list[tuple[str, str]] = field(default_factory=list)  # name, why it cannot be used
     said: str = ""  # what was read and how it was scaled, in a sentence or two
+    key: str = ""  # a checksum of the files' names, sizes and times
+
+    @property
+    def identity(self) -> str:
+        """A checksum of which images these are. A file that is mended, or that can be read again, gives another one."""
+        return hashlib.sha256(json.dumps([self.key, *self.names]).encode()).hexdigest()
 
     @property
     def what_is_broken(self) -> str:
@@ -111,10 +119,10 @@ def read_files(
     said = ""
     if shape is None:
         shape, said = _shape_for(root, files, size, bound)
-    x, why = read_cached(files, shape)
+    x, why, key = read_cached(files, shape)
     broken = [(names[i], why[i]) for i in sorted(why)]
     good = [i for i in range(len(names)) if i not in why]
-    found = Images(x, None if y is None else y[good], [names[i] for i in good], broken, said)
+    found = Images(x, None if y is None else y[good], [names[i] for i in good], broken, said, key)
     if strict and broken:
         raise ValueError(f"{root}: {found.what_is_broken}; mend or remove them, or leave --strict out")
     if not good:

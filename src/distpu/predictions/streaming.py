@@ -101,11 +101,12 @@ class _Job:
             self.names = [column.name for column in encoder.columns_ if column.used]
         self.x: Any = None  # rows that are in memory or mapped into it
         self.own_ids: list[str] | None = None
+        self.images: datasets.Images | None = None
         if data in datasets.NAMES:
             self.x = datasets.load(data, data_root).x_test
         elif self.names is None and self._holds_images():
-            images = for_model(model, self.path, strict)
-            self.x, self.own_ids = images.x, [str(name) for name in images.names]
+            self.images = for_model(model, self.path, strict)
+            self.x, self.own_ids = self.images.x, [str(name) for name in self.images.names]
         self.id = id if id is not None else own if isinstance(own, str) else None
         self.said: dict[str, str] = {}
 
@@ -115,6 +116,8 @@ class _Job:
         return self.path.name.lower().endswith(rows.KINDS) and takes_images(self.model, self.path)
 
     def identity(self) -> str:
+        if self.images is not None:  # a table of paths stays the same when its images change
+            return f"{rows.identity(self.path)} {self.images.identity}"
         return rows.identity(self.path) if self.path.exists() else self.path.name
 
     def total(self) -> int | None:
