@@ -85,12 +85,13 @@ def wrong(**changes):
         (json.dumps(wrong(age="old")), 422, "column 'age' must be a number, or null; it is 'old'"),
         (json.dumps(wrong(age=True)), 422, "column 'age' must be a number, or null; it is True"),
         (json.dumps(wrong(age=[1])), 422, "column 'age' must be a number, or null; it is a list"),
+        (json.dumps(wrong(name=1)).replace('"name": 1', '"name": 1e999'), 422, "column 'name' must be a finite number or"),
         (json.dumps(wrong(name={"a": 1})), 422, "column 'name' must hold one value"),
         (json.dumps(wrong(name="x" * 101)), 422, "column 'name' has 101 characters; at most 100 are taken"),
         ('[{"age": 1' + "0" * 400 + ', "sum": 1}]', 422, "column 'age' must be a number"),
         ('[{"age": 1' + "0" * 5000 + "}]", 422, "the body is no JSON"),
     ],
-    ids=range(18),
+    ids=range(19),
 )
 def test_what_does_not_fit_is_refused_and_said(client, body, status, message):
     answer = client.post("/score", content=body, headers={"Content-Type": "application/json"})
@@ -186,6 +187,24 @@ def test_kinds_of_columns_other_than_numbers():
     for bad in ({"town": ["Ulm"]}, {"v": "1"}, {"v": [1, None]}, {"day": {"a": 1}}):
         with pytest.raises(ValueError, match=f"row 0: column '{next(iter(bad))}' must"):
             schema.read([{"town": "a", "day": "b", "v": [1], **bad}], Limits())
+
+
+def test_words_among_numbers_are_taken_as_in_training(tmp_path):
+    random = np.random.default_rng(0)
+    amounts = random.integers(1, 90, 200).astype(str).astype(object)
+    amounts[::5], amounts[1::5] = "<1", "unlimited"
+    X = pd.DataFrame({"limit": amounts, "a": random.normal(size=200) + (np.arange(200) < 80)})
+    model = ElkanNoto(LogisticRegression(), random_state=0).fit(X, np.arange(200) < 40, folder=tmp_path / "run")
+    client = TestClient(create_app(Scorer(tmp_path / "run")))
+    given = [{"limit": value, "a": 0.5} for value in ("<1", "unlimited", 7, None)]
+    for some in (given, given[:1], given[2:]):
+        answer = client.post("/score", json=some)
+        assert answer.status_code == 200, answer.text
+        expected = model.predict_proba(pd.DataFrame(some).astype({"limit": object}))[:, 1]
+        np.testing.assert_allclose([row["probability"] for row in answer.json()["rows"]], expected)
+    assert client.get("/schema").json()["columns"][0]["kind"] == "number or text"
+    message = client.post("/score", json=[{"limit": True, "a": 0.5}]).json()["message"]
+    assert message == "row 0: column 'limit' must be a number or a text, or null; it is True"
 
 
 def test_calls_at_the_same_time_get_their_own_answers(client):

@@ -6,9 +6,9 @@ import json
 from html import escape
 from typing import Any
 
-from .schema import Limits, Schema
+from .schema import MIXED, Limits, Schema
 
-EXAMPLES = {"number": 1.5, "boolean": True, "date": "2026-11-18", "vector": [0.1, 0.2]}
+EXAMPLES = {"number": 1.5, MIXED: 1.5, "boolean": True, "date": "2026-11-18", "vector": [0.1, 0.2]}
 STYLE = "body{font:16px/1.5 sans-serif;max-width:50em;margin:2em auto;padding:0 1em}pre{background:#eee;padding:1em;\
 overflow:auto}td,th{text-align:left;padding:.2em 1em .2em 0;vertical-align:top}"
 

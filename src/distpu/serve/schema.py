@@ -6,15 +6,16 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ..encode.number import Number
 from ..params import near
 
 if TYPE_CHECKING:
     import pandas as pd
 
 SHOWN = 20  # problems that an answer lists
-KINDS = {"number": (int, float), "boolean": (bool, int, float, str), "vector": (list,)}
 OTHERS = (str, int, float, bool)  # categories, dates and texts come as any of these
-WORDS = {"number": "a number", "vector": "a list of numbers", "boolean": "true, false, a number or a text"}
+MIXED = "number or text"  # numbers beside '<1' or words, as in training
+WORDS = {"number": "a number", MIXED: "a number or a text", "vector": "a list of numbers", "boolean": "true, false, a number or a text"}
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,8 @@ class Schema:
         names = getattr(model, "feature_names_in_", None)
         self.width: int | None = None
         if encoder is not None:
-            self.columns = [Column(c.name, c.kind, c.used) for c in encoder.columns_]
+            mixed = _mixed(encoder)
+            self.columns = [Column(c.name, MIXED if c.name in mixed else c.kind, c.used) for c in encoder.columns_]
         elif names is not None:
             self.columns = [Column(str(name), "number", True) for name in names]
         else:
@@ -75,6 +77,7 @@ class Schema:
             row: dict[str, Any] = {"type": "array", "items": number, "minItems": self.width, "maxItems": self.width}
         else:
             kinds = {"number": number, "vector": {"type": "array", "items": {"type": "number"}}}
+            kinds[MIXED] = {"type": ["string", "number", "null"]}
             any_value = {"type": ["string", "number", "boolean", "null"]}
             row = {"type": "object", "additionalProperties": False, "required": [c.name for c in self.used]}
             row["properties"] = {c.name: kinds.get(c.kind, any_value) for c in self.columns}
@@ -135,6 +138,8 @@ class Schema:
             elif known is not None and known.used and not _fits(value, known.kind):
                 rule = WORDS.get(known.kind, "a text, a number, true or false")
                 found.append((name, f"column {name!r} must be {rule}, or null; it is {_shown(value)}"))
+            elif name == self.id and isinstance(value, (int, float)) and not _finite(value):
+                found.append((name, f"column {name!r} must be a finite number or a text, or null; it is {_shown(value)}"))
             elif isinstance(value, (list, dict)) and (known is None or known.kind != "vector"):
                 found.append((name, f"column {name!r} must hold one value; it is {_shown(value)}"))
         return found
@@ -152,10 +157,16 @@ class Schema:
         return pd.DataFrame(columns)
 
 
+def _mixed(encoder: Any) -> set[str]:
+    """Return the columns of numbers in which the encoder also knows words, or texts such as '<1'."""
+    parts = getattr(encoder, "_parts", ())
+    return {p.column.name for p in parts if isinstance(p.maker, Number) and (p.maker.ordered or p.maker.words)}
+
+
 def _fits(value: Any, kind: str) -> bool:
-    if value is None:
+    if value is None or kind == MIXED and isinstance(value, str):
         return True
-    if kind == "number":
+    if kind in ("number", MIXED):
         return isinstance(value, (int, float)) and not isinstance(value, bool) and _finite(value)
     if kind == "vector":
         return isinstance(value, list) and all(_fits(one, "number") and one is not None for one in value)
