@@ -61,3 +61,50 @@ def test_two_columns_of_one_name(tmp_path):
     (tmp_path / "t.csv").write_text("a,a,label\n1,2,0\n")
     with pytest.raises(ValueError, match="it has two columns 'a'.; write it again"):
         datasets.read(tmp_path / "t.csv", "label")
+
+
+def test_the_decimal_sign_is_found_over_the_whole_file(tmp_path):
+    whole = "".join(f"{i};x\n" for i in range(300))
+    (tmp_path / "t.csv").write_text("a;b\n" + whole + "1,50;y\n1.234;z\n")
+    X, _ = datasets.read(tmp_path / "t.csv")
+    assert X.attrs["decimal"] == "," and X["a"].tolist()[-2:] == [1.5, 1234]
+
+
+@pytest.mark.parametrize(
+    ("cells", "known", "wanted"),
+    [
+        ("1.234", ",", ","),
+        ("1.234", None, "."),
+        ("1,234", ".", "."),
+        ("1,234", None, ","),
+        ("12.5", ",", "."),
+        ("12,5", ".", ","),
+        ("12.5;1,25", ",", ","),
+        ("7", ",", ","),
+    ],
+)
+def test_the_sign_of_the_training_holds_unless_cells_speak_against_it(tmp_path, cells, known, wanted):
+    (tmp_path / "t.csv").write_text(f"a;b\n{cells};x\n" if ";" not in cells else f"a;b\n{cells}\n")
+    assert separated.form_of(tmp_path / "t.csv", ".csv", known).decimal == wanted
+
+
+def test_a_folder_has_one_decimal_sign(tmp_path):
+    (tmp_path / "1.csv").write_text("a;b\n1.234;x\n")
+    (tmp_path / "2.csv").write_text("a;b\n1.234,50;x\n")
+    assert datasets.read(tmp_path)[0]["a"].tolist() == [1234, 1234.5]
+
+
+@pytest.mark.parametrize("line", ["000013;1,5", "000013;1.5"])
+def test_names_of_rows_stay_as_they_are_written(tmp_path, line):
+    (tmp_path / "t.csv").write_text(f"k;v\n{line}\n1.234;2\n")
+    assert datasets.read(tmp_path / "t.csv", texts=["k"])[0]["k"].tolist() == ["000013", "1.234"]
+    assert next(datasets.pieces(tmp_path / "t.csv", texts=["k"]))["k"].tolist() == ["000013", "1.234"]
+
+
+def test_a_last_cell_of_several_lines_is_not_cut(tmp_path):
+    rows = "".join(f'{i},2,"x"\n' for i in range(30))
+    (tmp_path / "t.csv").write_text("a,b,t\n" + rows + '1,2,"first line\nsecond\nthird line"')
+    assert len(datasets.read(tmp_path / "t.csv")[0]) == 31
+    (tmp_path / "t.csv").write_text("a,b,t\n" + rows + '1,2,"first line\nsecond"\n1,2')
+    with pytest.raises(ValueError, match="2 of 3 fields, so the file was cut off"):
+        datasets.read(tmp_path / "t.csv")

@@ -143,7 +143,7 @@ def fit_file(
     if method == "auto":
         method = method_for(path, label, images, bool(looked))
     make(method, told)._check_parameters()  # so that a wrong setting is reported before the file is read
-    own = read_rows(path, label, images=images, labels=labels, size=size, strict=strict)
+    own = read_rows(path, label, images=images, labels=labels, size=size, strict=strict, id=id)
     X, y, label = own.X, own.y, own.label
     X, ids = without_ids(X, id, Path(path))
     if drop or keep:

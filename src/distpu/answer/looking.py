@@ -123,7 +123,7 @@ def _cells(data: Any, id: str | None, ids: pd.Series) -> pd.DataFrame:
 
     from .. import datasets
 
-    frame = data if isinstance(data, pd.DataFrame) else datasets.read(data)[0]
+    frame = data if isinstance(data, pd.DataFrame) else datasets.read(data, texts=() if id is None else (id,))[0]
     if not isinstance(frame, pd.DataFrame):
         raise ValueError(f"{data} holds no table; leave --data out, in Python data=")
     if id is not None and id not in frame:

@@ -31,8 +31,12 @@ def read_rows(
     labels: str | Path | None = None,
     size: int | None = None,
     strict: bool = False,
+    id: str | None = None,
 ) -> Own:
-    """Read a table, an array with its labels within or in a second file, a table of images, or a folder of them."""
+    """Read a table, an array with its labels within or in a second file, a table of images, or a folder of them.
+
+    In a text file, cells of the column `id` stay as they are written.
+    """
     if labels is not None:
         return _with_labels(Path(path), label, labels)
     if datasets.is_image_folder(path):
@@ -51,7 +55,7 @@ def read_rows(
         return Own(found.x, found.y, label, found)
     if size is not None or strict:
         raise ValueError(f"--size and --strict are for images, and {path} holds none; leave them out")
-    return Own(*_read_file(Path(path), label))
+    return Own(*_read_file(Path(path), label, () if id is None else (id,)))
 
 
 def read_own(path: str | Path, label: str | None) -> tuple[Any, np.ndarray, str]:
@@ -72,7 +76,7 @@ def _with_labels(path: Path, label: str | None, labels: str | Path) -> Own:
     return Own(X, y, Path(labels).name)
 
 
-def _read_file(path: Path, label: str | None) -> tuple[Any, np.ndarray, str]:
+def _read_file(path: Path, label: str | None, texts: tuple[str, ...]) -> tuple[Any, np.ndarray, str]:
     if label is None and path.suffix.lower() == ".npy" and path.expanduser().is_file():
         raise ValueError(
             f"{path} needs labels; add --labels FILE.npy, in Python labels='FILE.npy', with one label per row "
@@ -83,7 +87,7 @@ def _read_file(path: Path, label: str | None) -> tuple[Any, np.ndarray, str]:
             f"{path} needs a label column; add --label COLUMN, in Python label='COLUMN' "
             "(1 = known positive, 0 or empty = unlabelled)"
         )
-    X, y = datasets.read(path, label)
+    X, y = datasets.read(path, label, texts=texts)
     if y is None:
         raise ValueError(
             f"{path} holds no labels; add an array 'y' (1 = known positive, 0 = unlabelled), or name "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,8 +31,13 @@ def read(path: Path, kind: str) -> pd.DataFrame:
         return _arrow(path).read_all().to_pandas().reset_index(drop=True)
 
 
-def pieces(path: Path, kind: str, columns: list[str] | None, rows: int) -> Iterator[pd.DataFrame]:
-    """Yield the table in pieces; a workbook is read at once, because it has at most a million rows."""
+def pieces(
+    path: Path, kind: str, columns: list[str] | None, rows: int, names: Collection[str] = ()
+) -> Iterator[pd.DataFrame]:
+    """Yield the table in pieces; a workbook is read at once, because it has at most a million rows.
+
+    Whole numbers of the columns `names` stay whole beside a blank: as floats, long ids would become the same.
+    """
     if kind in EXCEL:
         whole = _excel(path)
         for start in range(0, len(whole), rows):
@@ -46,7 +51,19 @@ def pieces(path: Path, kind: str, columns: list[str] | None, rows: int) -> Itera
         if batch is None:
             return
         for start in range(0, batch.num_rows, rows):
-            yield batch.slice(start, rows).to_pandas()
+            yield _frame(batch.slice(start, rows), names)
+
+
+def _frame(batch: Any, names: Collection[str]) -> pd.DataFrame:
+    import pandas as pd
+    import pyarrow
+
+    frame = batch.to_pandas()
+    for name in names:
+        if (i := batch.schema.get_field_index(name)) >= 0 and name in frame:
+            if pyarrow.types.is_integer(batch.schema.field(i).type) and batch.column(i).null_count:
+                frame[name] = pd.Series(batch.column(i).to_pylist(), index=frame.index, dtype=object)
+    return frame
 
 
 def _batches(path: Path, kind: str, columns: list[str] | None, rows: int) -> Iterator[Any]:

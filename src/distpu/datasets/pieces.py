@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,8 +18,17 @@ KINDS = (".parquet", *TEXTS, *columnar.ARROW, *columnar.EXCEL)
 ROWS = 50_000
 
 
-def pieces(path: str | Path, columns: list[str] | None = None, rows: int = ROWS) -> Iterator[pd.DataFrame]:
-    """Yield the rows of a table in file order, at most `rows` at a time, with these columns only, in this order."""
+def pieces(
+    path: str | Path,
+    columns: list[str] | None = None,
+    rows: int = ROWS,
+    texts: Collection[str] = (),
+    decimal: str | None = None,
+) -> Iterator[pd.DataFrame]:
+    """Yield the rows of a table in file order, at most `rows` at a time, with these columns only, in this order.
+
+    In a text file, cells of the columns `texts` stay as they are written. `decimal` is the sign of the training file.
+    """
     from .table import read
 
     path = Path(path).expanduser()
@@ -30,7 +39,7 @@ def pieces(path: str | Path, columns: list[str] | None = None, rows: int = ROWS)
         return
     some_rows = False
     for file in files_of(path):
-        for piece in _of_file(file, columns, rows):
+        for piece in _of_file(file, columns, rows, texts, decimal):
             some_rows = True
             yield piece
     if not some_rows:
@@ -70,13 +79,18 @@ def files_of(path: Path) -> list[Path]:
     return found
 
 
-def _of_file(path: Path, columns: list[str] | None, rows: int) -> Iterator[pd.DataFrame]:
+def _of_file(
+    path: Path, columns: list[str] | None, rows: int, texts: Collection[str], decimal: str | None
+) -> Iterator[pd.DataFrame]:
     from .table import check_columns, named
 
     kind = next(kind for kind in KINDS if path.name.lower().endswith(kind))
     if not path.stat().st_size:
         raise ValueError(f"{path} is empty; write it again")
-    found = separated.pieces(path, kind, rows) if kind in TEXTS else columnar.pieces(path, kind, columns, rows)
+    if kind in TEXTS:
+        found = separated.pieces(path, kind, rows, texts, decimal)
+    else:
+        found = columnar.pieces(path, kind, columns, rows, texts)
     for piece in found:
         piece = named(piece, path)
         check_columns(piece, path, columns or [])

@@ -6,11 +6,12 @@ import codecs
 import csv
 import gzip
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from . import decimals
 from .damaged import one_line
 from .header import SEPARATORS
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 LOOK = 2**18  # characters by which the separator is found
 STEP = 2**22  # bytes of a step through the file
 PLAUSIBLE, RATIO = 2**30, 200  # a .gz file may become a GiB, or so many times its size, whichever is more
-_DECIMAL = r"[-+]?\d{1,3}(?:\.\d{3})+(?:,\d+)?|[-+]?\d+,\d+(?:[eE][-+]?\d+)?"  # a cell that writes a decimal comma
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,11 @@ class Form:
     decimal: str
 
 
-def form_of(path: Path, kind: str) -> Form:
-    """Look through the whole file once: its encoding, its separator, its decimal sign. A bomb is refused."""
+def form_of(path: Path, kind: str, decimal: str | None = None) -> Form:
+    """Look through the whole file once: its encoding, its separator, its decimal sign. A bomb is refused.
+
+    `decimal` is the sign of the file that a model was trained on.
+    """
     encoding = _encoding(path)
     with _opened(path) as file:
         text = codecs.getincrementaldecoder(encoding)(errors="replace").decode(file.read(LOOK))
@@ -43,31 +46,38 @@ def form_of(path: Path, kind: str) -> Form:
     separator = _separator(lines, kind)
     _refuse_twice(lines[:1], separator)
     _refuse_cut(path, encoding, lines[:1], separator)
-    decimal = "," if separator != "," and _decimal_commas(lines[1:], separator) else "."
-    return Form(separator, encoding, decimal)
+    with _opened(path) as file:
+        return Form(separator, encoding, decimals.decimal_of(file, encoding, separator, decimal))
 
 
-def read(path: Path, kind: str) -> pd.DataFrame:
-    """Return the whole table. Each column has one type, found from all of its cells."""
+def read(path: Path, kind: str, texts: Collection[str] = (), decimal: str | None = None) -> pd.DataFrame:
+    """Return the whole table. Each column has one type, found from all of its cells; `texts` stay as they are written.
+
+    The table's attrs have the decimal sign, so that a model can store it.
+    """
     import pandas as pd
 
     with one_line(path, "write it again"):
-        form = form_of(path, kind)
-        types = {"dtype": str} if form.decimal == "," else {"low_memory": False}  # low_memory could mix 1 and "1"
-        table = pd.read_csv(path, **types, **_options(form))
+        form = form_of(path, kind, decimal)
+        types: dict[str, Any] = {"dtype": dict.fromkeys(texts, str), "low_memory": False}  # else it could mix 1 and "1"
+        table = pd.read_csv(path, **({"dtype": str} if form.decimal == "," else types), **_options(form))
     _refuse_surplus(path, table)
     if form.decimal == ",":
-        table = _with_points(table)
-        table = table.assign(**{name: typed(table[name]) for name in table if not table.columns.duplicated().any()})
+        table = _with_points(table, texts)
+        once = not table.columns.duplicated().any()
+        table = table.assign(**{name: typed(table[name]) for name in table if once and name not in texts})
+    table.attrs["decimal"] = form.decimal
     return table
 
 
-def pieces(path: Path, kind: str, rows: int) -> Iterator[pd.DataFrame]:
+def pieces(
+    path: Path, kind: str, rows: int, texts: Collection[str] = (), decimal: str | None = None
+) -> Iterator[pd.DataFrame]:
     """Yield the table in pieces of texts: what a cell is must not depend on the other cells of its piece."""
     import pandas as pd
 
     with one_line(path, "write it again"):
-        form = form_of(path, kind)
+        form = form_of(path, kind, decimal)
         reader: Any = pd.read_csv(path, chunksize=rows, dtype=str, **_options(form))
     with reader:
         while True:
@@ -76,7 +86,7 @@ def pieces(path: Path, kind: str, rows: int) -> Iterator[pd.DataFrame]:
             if piece is None:
                 return
             _refuse_surplus(path, piece)
-            yield (_with_points(piece) if form.decimal == "," else piece).reset_index(drop=True)
+            yield (_with_points(piece, texts) if form.decimal == "," else piece).reset_index(drop=True)
 
 
 def _options(form: Form) -> dict[str, Any]:
@@ -109,16 +119,16 @@ def _refuse_surplus(path: Path, table: pd.DataFrame) -> None:
         raise ValueError(f"{path} has more fields in its rows than in its header; name every column")
 
 
-def _with_points(table: pd.DataFrame) -> pd.DataFrame:
+def _with_points(table: pd.DataFrame, texts: Collection[str]) -> pd.DataFrame:
     """Return the table with '1.234,5' as '1234.5', in cells that are such a number and nothing else."""
     from pandas.api.types import is_numeric_dtype
 
     changed = {}
     for name in table:
         column = table[name]
-        if isinstance(column, type(table)) or is_numeric_dtype(column.dtype):
+        if name in texts or isinstance(column, type(table)) or is_numeric_dtype(column.dtype):
             continue
-        number = column.str.strip().str.fullmatch(_DECIMAL).fillna(False).astype(bool)
+        number = column.str.strip().str.fullmatch(decimals.NUMBER).fillna(False).astype(bool)
         if number.any():
             pointed = column.str.replace(".", "", regex=False).str.replace(",", ".", regex=False)
             changed[name] = column.where(~number, pointed)
@@ -177,7 +187,10 @@ def _refuse_cut(path: Path, encoding: str, header: list[str], separator: str) ->
         tail = file.read().decode(encoding, errors="replace")
     if tail.endswith(("\n", "\r")) or "\n" not in tail:
         return
-    last, names = (next(csv.reader([line], delimiter=separator), []) for line in (tail.rsplit("\n", 1)[1], header[0]))
+    lines = tail.split("\n")
+    quoted = [i for i, line in enumerate(lines) if line.count('"') % 2]  # a text of several lines opens or ends there
+    start = quoted[-2] if len(quoted) > 1 and quoted[-1] == len(lines) - 1 else len(lines) - 1
+    last, names = (next(csv.reader([text], delimiter=separator), []) for text in ("\n".join(lines[start:]), header[0]))
     if last and len(last) < len(names):
         raise ValueError(f"its last line has {len(last)} of {len(names)} fields, so the file was cut off")
 
@@ -204,13 +217,3 @@ def _separator(lines: list[str], kind: str) -> str:
         if found > score:
             best, score = mark, found
     return best
-
-
-def _decimal_commas(lines: list[str], separator: str) -> bool:
-    """Whether cells write numbers with a decimal comma, and more cells than those that write a decimal point."""
-    comma = point = 0
-    for row in csv.reader(lines, delimiter=separator):
-        for cell in map(str.strip, row):
-            comma += bool(re.fullmatch(r"[-+]?\d+(?:\.\d{3})*,\d+(?:[eE][-+]?\d+)?", cell))
-            point += bool(re.fullmatch(r"[-+]?\d*\.\d+(?:[eE][-+]?\d+)?", cell))
-    return comma > point

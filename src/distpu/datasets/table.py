@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,12 +23,13 @@ KINDS = (*SUFFIXES, ".parquet", *TEXTS, *columnar.ARROW, *columnar.EXCEL)
 
 
 def read(
-    path: str | Path, label: str | None = None, columns: list[str] | None = None
+    path: str | Path, label: str | None = None, columns: list[str] | None = None, texts: Collection[str] = ()
 ) -> tuple[np.ndarray | pd.DataFrame, np.ndarray | None]:
     """Return X and y of a table, of a folder of tables, or of a .npy or .npz file.
 
     A table's X is a data frame with the cells as they are in the file: numbers, texts, dates, blanks. y is None when
     there is no label. If `columns` are given, X of a table has these columns only, in this order.
+    In a text file, cells of the columns `texts` stay as they are written: an account 000013 is not 13.
     """
     path = Path(path).expanduser()
     if not path.exists():
@@ -35,7 +37,7 @@ def read(
         raise FileNotFoundError(f"{path} does not exist{near(path.name, siblings)}")
     kind = next((kind for kind in KINDS if path.name.lower().endswith(kind)), None)
     if path.is_dir():
-        return _of_table(_folder(path), path, label, columns)
+        return _of_table(_folder(path, texts), path, label, columns)
     if kind is None:
         what = f"extension {path.suffix!r} is not known"
         raise ValueError(f"{path} cannot be read ({what}); give a file that ends in {', '.join(KINDS)}")
@@ -43,20 +45,24 @@ def read(
         raise ValueError(f"{path} is empty; write it again")
     if kind in SUFFIXES:
         return read_array(path, label)
-    return _of_table(_whole(path, kind), path, label, columns)
+    return _of_table(_whole(path, kind, texts), path, label, columns)
 
 
-def _whole(path: Path, kind: str) -> pd.DataFrame:
-    return separated.read(path, kind) if kind in TEXTS else columnar.read(path, kind)
+def _whole(path: Path, kind: str, texts: Collection[str], decimal: str | None = None) -> pd.DataFrame:
+    return separated.read(path, kind, texts, decimal) if kind in TEXTS else columnar.read(path, kind)
 
 
-def _folder(path: Path) -> pd.DataFrame:
+def _folder(path: Path, texts: Collection[str]) -> pd.DataFrame:
     """Return the tables of a folder as one, in the order of their names."""
     import pandas as pd
 
     from .pieces import files_of
 
-    tables = [_whole(file, next(k for k in KINDS if file.name.lower().endswith(k))) for file in files_of(path)]
+    files = [(file, next(k for k in KINDS if file.name.lower().endswith(k))) for file in files_of(path)]
+    tables = [_whole(file, kind, texts) for file, kind in files]
+    signs = [table.attrs.get("decimal") for table in tables]
+    if "," in signs and "." in signs:  # a file with no decimals must be read as its neighbours are
+        tables = [_whole(file, kind, texts, ",") for file, kind in files]
     for other in tables[1:]:
         if list(other.columns) != list(tables[0].columns):
             raise ValueError(f"{path} has tables with different columns; give a folder whose tables have the same ones")

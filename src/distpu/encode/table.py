@@ -69,7 +69,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     rows        rows to learn from at most, drawn at random
     leaks       whether to leave out columns that give the label away; `fit` needs y for that
 
-    `fit` sets columns_ (what each column holds and what was done with it) and feature_names_in_.
+    `fit` sets columns_ (what each column holds and what was done with it), feature_names_in_ and
+    decimal_ (the decimal sign of the text file that the frame was read from; None where it was no such file).
     """
 
     def __init__(
@@ -123,6 +124,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             listed = "; ".join(f"{c.name!r} {c.done}" for c in self.columns_[:SHOWN])
             raise ValueError(f"X has no column to learn from ({listed}); add columns, or name some in keep=")
         self.plain_ = self._is_plain()
+        self.decimal_ = sign if (sign := frame.attrs.get("decimal")) in (".", ",") else None
         return self
 
     def _recognised(
@@ -299,11 +301,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 arrays |= {f"{i}.{name}": value for name, value in own.items()}
             columns.append(entry)
         params = {**self.get_params(), "drop": list(self.drop), "keep": list(self.keep)}
-        return {"version": 1, "params": params, "columns": columns}, arrays
+        return {"version": 1, "params": params, "columns": columns, "decimal": self.decimal_}, arrays
 
     @classmethod
     def from_state(cls, state: Any, arrays: dict[str, np.ndarray]) -> TableEncoder:
         """Return the fitted encoder; ValueError in one line if the state cannot be one."""
+        state = {"decimal": None, **state} if isinstance(state, dict) else state  # older ones have none
         check(state, STATE, "the encoder")
         check(state["params"], PARAMS, "params")
         made = cls(**{key: state["params"][key] for key in PARAMS})
@@ -328,7 +331,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             raise ValueError("columns must have different names, and some must be used")
         made.feature_names_in_ = np.array(names, dtype=object)
         made.n_features_in_ = len(names)
-        made.plain_ = made._is_plain()
+        made.plain_, made.decimal_ = made._is_plain(), state["decimal"]
         return made
 
     def _is_plain(self) -> bool:
@@ -346,6 +349,7 @@ STATE: Rules = {
     "version": (one_of(1), "1"),
     "params": (lambda v: isinstance(v, dict), "an object"),
     "columns": (lambda v: isinstance(v, list) and bool(v), "a list"),
+    "decimal": (one_of(None, ".", ","), "'.', ',' or null"),
 }
 _names = (lambda v: isinstance(v, list) and all(map(is_text, v)), "a list of strings")
 PARAMS: Rules = {

@@ -219,8 +219,8 @@ def _read(model: Any, data: str | Path) -> np.ndarray:
     names = getattr(model, "feature_names_in_", None)
     if names is None:
         return np.asarray(read(data)[0][:ROWS], dtype=np.uint8 if getattr(model, "bytes_", False) else np.float32)
-    frame = next(iter(pieces(data, columns=list(names), rows=ROWS)))
     encoder = getattr(model, "encoder_", None)
+    frame = next(iter(pieces(data, columns=list(names), rows=ROWS, decimal=getattr(encoder, "decimal_", None))))
     return np.asarray(frame if encoder is None else encoder.transform(frame), dtype=np.float32)
 
 

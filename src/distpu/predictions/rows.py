@@ -21,12 +21,12 @@ ROWS = 50_000  # of a piece
 LOOK = 2**20  # bytes from which the number of rows of a text file is estimated
 
 
-def pieces(path: Path, columns: list[str] | None, rows: int) -> Iterator[Any]:
+def pieces(path: Path, columns: list[str] | None, rows: int, id: str | None, decimal: str | None) -> Iterator[Any]:
     """Yield the rows of a file or a folder of files, in order, as data frames or arrays of at most so many rows."""
     if path.suffix.lower() in SUFFIXES:  # .npy is a memory map: its slices are read when they are scored
         yield from slices(read_array(path)[0], rows)
     else:
-        yield from datasets.pieces(path, columns=columns, rows=rows)
+        yield from datasets.pieces(path, columns=columns, rows=rows, texts=() if id is None else (id,), decimal=decimal)
 
 
 def slices(x: Any, rows: int) -> Iterator[Any]:

@@ -96,6 +96,7 @@ class _Job:
         self.path = Path(data).expanduser()
         encoder = model.encoder_
         self.encodes, own = encoder is not None, getattr(encoder, "id", None)
+        self.decimal: str | None = getattr(encoder, "decimal_", None)
         self.names = None if (names := getattr(model, "feature_names_in_", None)) is None else list(names)
         if encoder is not None:  # columns that were left out of training may be missing now
             self.names = [column.name for column in encoder.columns_ if column.used]
@@ -129,7 +130,7 @@ class _Job:
         wanted = (
             None if self.names is None else [*self.names, *([self.id] if self.id not in (None, *self.names) else [])]
         )
-        return rows.pieces(self.path, wanted, self.size)
+        return rows.pieces(self.path, wanted, self.size, self.id, self.decimal)
 
     def scored(self, done: int = 0, start: int = 0) -> Iterator[Piece]:
         """Yield the scores of the pieces after the first `done` ones, which have `start` rows."""
