@@ -103,6 +103,14 @@ def test_broken_files_are_listed_or_an_error(folder):
         read_images(folder, labelled=True)
 
 
+@pytest.mark.parametrize("top", [4095, 65535])
+def test_twelve_bits_in_files_of_sixteen_are_told(tmp_path, top):
+    (tmp_path / "in").mkdir()
+    Image.fromarray(np.full((8, 8), top, np.uint16)).save(tmp_path / "in/a.png")
+    found = read_images(tmp_path / "in", labelled=False)
+    assert ("nearly black; save them again with values up to 65,535" in found.said) == (top == 4095)
+
+
 def test_a_ring_of_links_ends(folder):
     os.symlink(folder, folder / "unlabeled/ring")
     assert len(read_images(folder / "unlabeled", labelled=False).names) == 5  # each real folder once

@@ -74,8 +74,7 @@ def for_model(model: Any, path: str | Path, strict: bool = False) -> datasets.Im
                 "to the table"
             )
         images = datasets.read_image_table(path, found[0], None, shape=shape, strict=strict)
-    tell(images.what_is_broken)
-    return images
+    return _told(images)
 
 
 def takes_images(model: Any, table: Path) -> bool:

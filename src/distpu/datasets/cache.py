@@ -74,7 +74,7 @@ def _unwritable(folder: Path, error: OSError) -> ValueError:
 
 def _key(files: Sequence[Path], shape: tuple[int, ...]) -> str:
     """A checksum of what decides the pixels. The format's version is part of it."""
-    digest = hashlib.sha256(json.dumps(["1", *shape]).encode())
+    digest = hashlib.sha256(json.dumps(["2", *shape]).encode())
     for file in files:
         try:
             stat = file.stat()

@@ -37,6 +37,12 @@ def _is_grey(image: Any) -> bool:
     return image.mode in GREY or image.mode.startswith("I;")
 
 
+def is_wide(path: Path) -> bool:
+    """Whether an image has more than 8 bits, of which decoding keeps those above the lowest 8."""
+    with pillow().open(path) as image:
+        return bool(image.mode.startswith("I"))
+
+
 def decoded(path: Path, shape: tuple[int, ...]) -> np.ndarray | str:
     """Return the first frame of an image as bytes of shape (channels, height, width), or why it cannot be used."""
     try:
@@ -76,9 +82,7 @@ def _eight_bits(image: Any) -> Any:
         array = np.nan_to_num(np.asarray(image))
         array = array * 255 if array.size and array.max() <= 1 else array
     elif image.mode.startswith("I"):
-        array = np.asarray(image)
-        top = int(array.max(initial=0))
-        array = array >> (0 if top < 2**8 else 4 if top < 2**12 else 8)  # 12 bits are common in files of 16
+        array = np.asarray(image) >> 8  # one shift for all images: else a dark one could become the brighter one
     else:
         return image
     small = pillow().fromarray(array.clip(0, 255).astype(np.uint8))

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .cache import read_cached
-from .decode import header, is_image_name, pillow
+from .decode import header, is_image_name, is_wide, pillow
 
 # Folder name -> label. Images that a person looked at because a model ranked them high have labels of their own.
 LABELS = {"positive": 1, "unlabeled": 0, "unlabelled": 0, "negative": -1, "found": 2}
@@ -22,6 +22,10 @@ SIZES = (28, 32, 64, 96, 128, 224)  # sides; images between two of them are scal
 LEAST_SIZE, MOST_SIZE = 8, 1024
 LOOKED_AT = 2000  # files whose heads decide the size and the channels
 TABLES = (".parquet", ".csv", ".csv.gz", ".tsv", ".tsv.gz", ".arrow", ".feather", ".xlsx")
+DARK = 2**4  # 12 bits without the lowest 8
+TOO_DARK = (
+    "the images of 16 bits hold no value above 4,095, and are nearly black; save them again with values up to 65,535"
+)
 SHOWN = 3  # broken files that are named in a line
 LAYOUT = "put the known positives into positive/ and the others into unlabeled/"
 
@@ -122,6 +126,8 @@ def read_files(
     x, why, key = read_cached(files, shape)
     broken = [(names[i], why[i]) for i in sorted(why)]
     good = [i for i in range(len(names)) if i not in why]
+    if good and x[:LOOKED_AT].max() < DARK and is_wide(files[good[0]]):
+        said = "\n".join(filter(None, [said, TOO_DARK]))
     found = Images(x, None if y is None else y[good], [names[i] for i in good], broken, said, key)
     if strict and broken:
         raise ValueError(f"{root}: {found.what_is_broken}; mend or remove them, or leave --strict out")
