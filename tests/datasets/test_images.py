@@ -187,6 +187,29 @@ def test_a_killed_process_is_taken_up(folder, decodings, monkeypatch, own_cache)
     assert {p.name for p in place.iterdir()} == {"pixels.npy", "index.json", ".lock"}
 
 
+def test_a_read_error_that_passes_is_not_kept(folder, decodings, monkeypatch):
+    """A lost right or network is not in a file's size and time. A damaged file is not decoded again."""
+    (folder / "positive/a.png").write_text("broken")
+    plain = Image.open
+
+    def failing(path, *told):
+        if path.name == "c.png":
+            raise PermissionError(13, "Permission denied")
+        return plain(path, *told)
+
+    monkeypatch.setattr(Image, "open", failing)
+    for again in (["a.png", "b.png", "c.png", "d.bmp", "e.PNG"], ["c.png"]):
+        decodings.clear()
+        found = read_images(folder, labelled=True)
+        assert found.broken[1] == ("unlabeled/c.png", "Permission denied") and sorted(decodings) == again
+    monkeypatch.setattr(Image, "open", plain)
+    for again in (6, 0):  # the one that was tried, then all
+        decodings.clear()
+        found = read_images(folder, labelled=True)
+        assert found.x[:, 0, 0, 0].tolist() == [2, 3, 4, 5] and len(decodings) == again
+        assert [name for name, _ in found.broken] == ["positive/a.png"]
+
+
 @pytest.mark.parametrize("damage", ["index.json", "pixels.npy", "short"])
 def test_a_damaged_cache_is_made_again(folder, damage, own_cache):
     want = np.array(read_images(folder, labelled=True).x)

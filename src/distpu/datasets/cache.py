@@ -3,7 +3,8 @@
 A cache is a folder under the user's cache folder (~/.cache/distpu/images, or under $XDG_CACHE_HOME):
 
 pixels.npy       the images that could be read, in order, uint8
-index.json       signed; which files could not be read, and why; written last: without it the cache is not finished
+index.json       signed; which files could not be read, why, and which of them to try again; written last:
+                 without it the cache is not finished
 pixels.part, progress.jsonl
                  what a killed process had decoded; the next one goes on from there
 .lock            held by the process that decodes or reads; a second one waits
@@ -31,7 +32,7 @@ from ..files import atomic
 from ..files.lock import lock
 from ..files.run_folder import read_log
 from ..progress import Bar, busy
-from .decode import decoded
+from .decode import Passing, decoded
 from .places import home
 
 PIXELS, PART, PROGRESS, INDEX = "pixels.npy", "pixels.part", "progress.jsonl", "index.json"
@@ -53,6 +54,9 @@ def read_cached(files: Sequence[Path], shape: tuple[int, ...]) -> tuple[np.ndarr
         with busy("waiting for the process that decodes these images"):
             stack.enter_context(lock(folder, wait=True))
         found = _finished(folder, shape)
+        if found is not None and _can_be_read_now(files, found[1], shape):
+            (folder / INDEX).unlink()
+            found = None
         if found is None:
             try:
                 _make(folder, files, shape)
@@ -89,13 +93,33 @@ def _finished(folder: Path, shape: tuple[int, ...]) -> tuple[np.ndarray, Broken]
     """The content of a finished cache; None where there is none, or where it is damaged and must be made again."""
     try:
         index, _ = atomic.read_signed(folder / INDEX, "rows", "broken")
-        rows, broken = index["rows"], {int(number): str(why) for number, why in index["broken"]}
+        rows, broken = index["rows"], _listed(index)
         if not rows:
             return np.empty((0, *shape), np.uint8), broken
         x = np.load(folder / PIXELS, mmap_mode="r", allow_pickle=False)
         return (x, broken) if x.shape == (rows, *shape) and x.dtype == np.uint8 else None
     except (OSError, ValueError, TypeError, EOFError):
         return None
+
+
+def _can_be_read_now(files: Sequence[Path], broken: Broken, shape: tuple[int, ...]) -> bool:
+    """Whether a file can be read that could not for a reason that passes: its size and time tell nothing of it."""
+    again = (files[number] for number, why in broken.items() if isinstance(why, Passing))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return any(not isinstance(decoded(file, shape), str) for file in again)
+
+
+def _noted(broken: Broken) -> dict[str, Any]:
+    return {
+        "broken": list(broken.items()),
+        "passing": [number for number, why in broken.items() if isinstance(why, Passing)],
+    }
+
+
+def _listed(noted: dict[str, Any]) -> Broken:
+    passing = set(noted.get("passing", ()))
+    return {int(number): Passing(why) if number in passing else str(why) for number, why in noted["broken"]}
 
 
 # ---------------------------------------------------------------------- making
@@ -126,13 +150,13 @@ def _make(folder: Path, files: Sequence[Path], shape: tuple[int, ...]) -> None:
             os.fsync(file.fileno())
             broken |= bad
             good += len(part) - len(bad)
-            line = {"files": start + len(part), "good": good, "broken": list(bad.items())}
+            line = {"files": start + len(part), "good": good, **_noted(bad)}
             atomic.append(folder / PROGRESS, (json.dumps(line) + "\n").encode())
             bar.update("decoding images", start + len(part), len(files))
         file.seek(0)
         file.write(_header(good, shape))
     os.replace(folder / PART, folder / PIXELS)
-    atomic.write_signed(folder / INDEX, {"rows": good, "broken": list(broken.items())})
+    atomic.write_signed(folder / INDEX, {"rows": good, **_noted(broken)})
     (folder / PROGRESS).unlink(missing_ok=True)
 
 
@@ -157,7 +181,7 @@ def _progress(folder: Path, files: int, head: int, size: int) -> tuple[int, int,
         if not _is_progress(line, done, files) or head + line["good"] * size > there:
             break
         done, good = line["files"], line["good"]
-        broken.update({int(number): str(why) for number, why in line["broken"]})
+        broken.update(_listed(line))
     return done, good, broken
 
 

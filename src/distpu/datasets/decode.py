@@ -16,6 +16,10 @@ SUFFIXES = frozenset(
 GREY = ("1", "L", "LA", "La", "I", "F")  # Pillow's modes without colour; I;16 and its like begin with I
 
 
+class Passing(str):
+    """Why an image cannot be used, where the reason lies outside its content, such as a lost network: try it again."""
+
+
 def is_image_name(name: str) -> bool:
     return Path(name).suffix.lower() in SUFFIXES and not Path(name).name.startswith(".")  # macOS writes ._name.jpg
 
@@ -51,7 +55,8 @@ def decoded(path: Path, shape: tuple[int, ...]) -> np.ndarray | str:
         with pillow().open(path) as image:
             return _bytes(image, shape)
     except Exception as error:  # a damaged image fails in more ways than can be listed
-        return _reason(error)
+        passing = isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno is not None)
+        return Passing(_reason(error)) if passing else _reason(error)
 
 
 def _bytes(image: Any, shape: tuple[int, ...]) -> np.ndarray:
