@@ -34,6 +34,7 @@ def test_a_table_as_it_is(tmp_path, monkeypatch, capsys):
         exec(block, scope)
     kinds = {column.name: column.kind for column in scope["answer"].model.encoder_.columns_}
     assert kinds == {
+        "order_id": "id",
         "amount": "number",
         "country": "category",
         "employees": "number",

@@ -6,6 +6,8 @@ import pytest
 
 import distpu
 from distpu import DistPU, fit_file
+from distpu.answer.reading import plain_labels, positive_value
+from distpu.inputs import read_labels
 from terminal import done
 
 TINY = dict(warm_up_epochs=2, epochs=2)
@@ -44,9 +46,9 @@ def test_a_column_names_the_rows(table, tmp_path):
     frame.assign(customer=range(1000, 1300)).to_csv(path, index=False)
     answer = fit_file(path, "fraud", id="customer", method="elkan-noto", folder=tmp_path / "run")
     assert answer.ranked["id"].tolist() == (answer.ranked.index + 1000).tolist()
-    assert "customer" not in answer.top and answer.model.n_features_in_ == 6
+    assert "customer" not in answer.top and answer.model.n_features_in_ == 7
     assert pd.read_csv(tmp_path / "run/scores.csv")["id"].tolist() == answer.ranked["id"].tolist()
-    with pytest.raises(ValueError, match="has no column 'custome'; did you mean 'customer'"):
+    with pytest.raises(ValueError, match="has no column 'custome' that could name the rows; did you mean 'customer'"):
         fit_file(path, "fraud", id="custome")
     frame.assign(customer=np.arange(300) // 2).to_csv(path, index=False)
     with pytest.raises(ValueError, match="column 'customer' has 150 repeats, so it cannot name the rows"):
@@ -103,3 +105,29 @@ def test_mistakes_are_named_before_the_file_is_read(tmp_path):
         fit_file(tmp_path / "none.csv", "y", method="dist-pu", epoch=3)
     with pytest.raises(ValueError, match="prior=1.5 must lie strictly between 0 and 1"):
         fit_file(tmp_path / "none.csv", "y", prior=1.5)
+
+
+def test_a_model_knows_the_column_that_names_the_rows(toy, tmp_path):
+    X, s, _ = toy
+    table = pd.DataFrame(X, columns=list("abcdef")).assign(customer=[f"c{i:03d}" for i in range(len(X))], fraud=s)
+    table.to_csv(tmp_path / "t.csv", index=False)
+    distpu.fit_file(tmp_path / "t.csv", "fraud", id="customer", folder=tmp_path / "run", report=False)
+    distpu.predict_file(tmp_path / "run", tmp_path / "t.csv", tmp_path / "out.csv")
+    assert pd.read_csv(tmp_path / "out.csv")["id"].tolist() == table["customer"].tolist()
+    with pytest.raises(ValueError, match="was made with other"):
+        distpu.fit_file(tmp_path / "t.csv", "fraud", folder=tmp_path / "run")
+
+
+@pytest.mark.parametrize("blank", ["", "-", "?", " ", "NA"])
+@pytest.mark.parametrize("known", ["1", "yes"])
+def test_a_blank_label_may_be_spelt_in_many_ways(known, blank):
+    y = plain_labels(np.array([known, blank, blank, f" {known}"], dtype=object))
+    s, _ = read_labels(y)
+    assert s.tolist() == [1, 0, 0, 1]
+
+
+def test_labels_that_are_numbers_as_text_leave_no_doubt():
+    y = plain_labels(np.array(["0", "1", "0"], dtype=object))
+    assert y.tolist() == [0, 1, 0] and positive_value(y, "fraud", None) is None
+    with pytest.raises(ValueError, match="such as --positive yes or"):
+        positive_value(np.array(["no", "yes"], dtype=object), "fraud", None)

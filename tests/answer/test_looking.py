@@ -92,7 +92,7 @@ def test_verdicts_become_labels(tmp_path):
 @pytest.mark.parametrize(
     ("lines", "header", "message"),
     [
-        (["1,perhaps"], "id,verdict", "says 'perhaps' about row 1; write yes or no"),
+        (["1,perhaps"], "id,verdict", "says 'perhaps' about row '1'; write yes or no"),
         (["9,yes"], "id,verdict", "has a verdict on '9', which the data do not hold"),
         (["1,yes"], "id,verdikt", "has no column 'verdict'; did you mean 'verdikt'"),
     ],

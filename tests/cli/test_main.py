@@ -51,7 +51,10 @@ def test_a_stop_says_that_it_can_go_on(monkeypatch):
 
     monkeypatch.setattr(datasets, "catalog", stopped)
     ended = distpu("data")
-    assert ended.code == 130 and ended.err == "distpu: stopped; the same command goes on where it was\n"
+    assert (
+        ended.code == 130
+        and ended.err == "distpu: stopped; what was finished is kept, and the same command goes on from there\n"
+    )
 
 
 def test_a_fault_of_ours_keeps_its_traceback(monkeypatch):

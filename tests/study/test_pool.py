@@ -51,7 +51,7 @@ def test_ctrl_c_ends_what_runs_and_starts_nothing_more(tmp_path):
     os.killpg(first.pid, signal.SIGINT)  # as a terminal does: the command and its workers
     _, err = first.communicate(timeout=60)
     assert first.returncode == 130
-    assert "goes on where it was" in err
+    assert "goes on from there" in err
     assert "Traceback" not in err
     started = {path.parent.name.rsplit("-", 1)[0] for path in tmp_path.glob("runs/tiny/*/config.json")}
     assert len(started) < 8, started

@@ -145,9 +145,11 @@ def fit_file(
     make(method, told)._check_parameters()  # so that a wrong setting is reported before the file is read
     own = read_rows(path, label, images=images, labels=labels, size=size, strict=strict, id=id)
     X, y, label = own.X, own.y, own.label
-    X, ids = without_ids(X, id, Path(path))
-    if drop or keep:
-        told["encode"] = encoder_for(X, drop, keep, told.get("encode", "auto"), Path(path))
+    ids = ids_of(X, id, Path(path))
+    if id is not None and told.get("encode") is False:
+        X, id = X.drop(columns=id), None
+    if drop or keep or id is not None:
+        told["encode"] = encoder_for(X, drop, keep, id, told.get("encode", "auto"), Path(path))
     if own.images is not None:
         ids, id = np.array(own.images.names, dtype=object), "path"
     if is_image_folder(path):
@@ -187,7 +189,7 @@ def fit_file(
     answer = Answer(
         model=model,
         ranked=ranked,
-        top=_cells(X, ranked.index[:TOP]),
+        top=_cells(X, ranked.index[:TOP], id),
         source=Path(path),
         label=label,
         id=id,
@@ -252,37 +254,40 @@ def _ranked(model: PUEstimator, X: Any, s: np.ndarray, ids: np.ndarray | None) -
     return pd.DataFrame(columns, index=pd.Index(order, name="row"))
 
 
-def without_ids(X: Any, id: str | None, path: Path) -> tuple[Any, np.ndarray | None]:
-    """Take the column that names the rows out of X. Names must be unique: else nobody could find a row by its name."""
+def ids_of(X: Any, id: str | None, path: Path) -> np.ndarray | None:
+    """Return the column that names the rows. Names must be unique: else nobody could find a row by its name."""
     import pandas as pd
 
     if id is None:
-        return X, None
+        return None
     if not isinstance(X, pd.DataFrame):
         raise ValueError(f"{path} has no named columns; leave --id out, in Python id=")
     if id not in X:
-        raise ValueError(f"{path} has no column {id!r}{near(id, X)} to name the rows")
+        raise ValueError(f"{path} has no column {id!r} that could name the rows{near(id, X)}")
     names = X[id]
     if names.isna().any() or not names.is_unique:
-        what = f"{int(names.isna().sum())} blanks" if names.isna().any() else f"{int(names.duplicated().sum())} repeats"
+        twice = names[names.duplicated()]
+        what = f"{int(names.isna().sum())} blank cells" if names.isna().any() else f"the value {twice.iloc[0]!r} twice"
         raise ValueError(
             f"column {id!r} has {what}, so it cannot name the rows; leave --id out, or name another column"
         )
     whole = pd.api.types.is_float_dtype(names) and bool((names == names.round()).all())
-    return X.drop(columns=id), (names.astype("int64") if whole else names.astype(object)).to_numpy()
+    return (names.astype("int64") if whole else names.astype(object)).to_numpy()
 
 
-def encoder_for(X: Any, drop: Sequence[str], keep: Sequence[str], told: Any, path: Path) -> TableEncoder:
-    """Return the encoder that leaves out and keeps the columns that a user named."""
+def encoder_for(
+    X: Any, drop: Sequence[str], keep: Sequence[str], id: str | None, told: Any, path: Path
+) -> TableEncoder:
+    """Return the encoder that leaves out and keeps the columns that a user named. It knows which one names the rows."""
     if not is_frame(X):
         raise ValueError(f"{path} has no named columns; leave --drop and --keep out, in Python drop= and keep=")
     lost = next((name for name in (*drop, *keep) if name not in X), None)
     if lost is not None:
-        raise ValueError(f"{path} has no column {lost!r}{near(lost, X)} to drop or to keep")
+        raise ValueError(f"{path} has no column {lost!r} beside the label to drop or to keep{near(lost, X)}")
     made = clone(told) if isinstance(told, TableEncoder) else TableEncoder()
-    return made.set_params(drop=tuple(drop), keep=tuple(keep))
+    return made.set_params(drop=tuple(drop), keep=tuple(keep), id=id)
 
 
-def _cells(X: Any, rows: Any) -> pd.DataFrame | None:
-    """Return these rows of a table as they are in the file."""
-    return X.iloc[rows] if hasattr(X, "iloc") else None
+def _cells(X: Any, rows: Any, id: str | None) -> pd.DataFrame | None:
+    """Return these rows of a table as they are in the file, without the column that names them."""
+    return X.iloc[rows].drop(columns=[] if id is None else [id], errors="ignore") if hasattr(X, "iloc") else None

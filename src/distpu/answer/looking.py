@@ -177,5 +177,5 @@ def _verdicts(path: Path) -> dict[str, bool]:
         if text in YES or text in NO:
             found[name] = text in YES
         elif text:
-            raise ValueError(f"{path} says {text!r} about row {name}; write yes or no, or leave the cell empty")
+            raise ValueError(f"{path} says {text!r} about row {name!r}; write yes or no, or leave the cell empty")
     return found

@@ -9,8 +9,11 @@ from typing import Any
 import numpy as np
 
 from .. import datasets
+from ..encode.cells import BLANKS
 from ..params import near
 from .pictures import in_folder, in_table, named_in
+
+POSITIVE = ("1", "1.0", "yes", "y", "true", "t", "positive", "pos")  # values that are likely to mark known positives
 
 
 @dataclass(frozen=True)
@@ -88,12 +91,28 @@ def _read_file(path: Path, label: str | None, texts: tuple[str, ...]) -> tuple[A
             "(1 = known positive, 0 or empty = unlabelled)"
         )
     X, y = datasets.read(path, label, texts=texts)
+    y = None if y is None else plain_labels(y)
     if y is None:
         raise ValueError(
             f"{path} holds no labels; add an array 'y' (1 = known positive, 0 = unlabelled), or name "
             "one with --label, in Python label="
         )
     return X, y, label or "y"
+
+
+def plain_labels(y: np.ndarray) -> np.ndarray:
+    """Read blanks of every spelling as missing labels, and numbers written as text as numbers."""
+    import pandas as pd
+
+    if y.dtype.kind not in "OU":
+        return y
+    texts = pd.Series(y, dtype=object).map(lambda v: v.strip() if isinstance(v, str) else v)
+    texts = texts.mask(texts.map(lambda v: isinstance(v, str) and v.lower() in BLANKS), np.nan)
+    there = texts.dropna()
+    numbers = pd.to_numeric(there, errors="coerce")
+    if len(there) and there.map(lambda v: isinstance(v, str)).all() and numbers.notna().all():
+        return pd.to_numeric(texts).to_numpy(float)
+    return texts.to_numpy(object)
 
 
 @dataclass(frozen=True)
@@ -137,7 +156,8 @@ def positive_value(y: np.ndarray, label: str, told: Any) -> Any:
     if told is not None:
         return _value(values, label, told, "positive")
     if 1 < len(values) < 10 and values not in ([0, 1], [-1, 1]):  # False is 0, True is 1
-        options = f"--positive {values[0]} or, in Python, positive={values[0]!r}"
+        likely = next((v for v in values if str(v).lower() in POSITIVE), values[-1])
+        options = f"--positive {likely} or, in Python, positive={likely!r}"
         raise ValueError(
             f"column {label!r} holds {_shown(values)}; say which one marks the known positives, such as {options}"
         )

@@ -54,7 +54,7 @@ def main() -> None:
             path = getattr(getattr(error, "ctx", None), "command_path", "distpu")
             code = _mistake(f"{error.format_message().rstrip('.')} ({path} --help shows how)")
     if code == 130:
-        _say("stopped; the same command goes on where it was")
+        _say("stopped; what was finished is kept, and the same command goes on from there")
     sys.exit(code)
 
 

@@ -236,6 +236,10 @@ def print_answer(answer: Answer) -> None:
     if answer.images is not None and answer.images.broken:
         fill(f"{answer.images.what_is_broken}; all of them: {folder}/{RunFolder.BROKEN}")
     if answer.facts is not None:
+        for one in answer.facts["findings"]:
+            if one["level"] in ("warning", "look"):
+                told, remedy = visible(one["text"], 400), visible(one["remedy"] or "", 200)
+                fill(f"check first, {one['name']}: {told} {remedy}".rstrip())
         print(f"the page that explains it: {folder}/{RunFolder.PAGE}")
     fill(f"next: {what_next(answer)} (--folder)")
     say_settings(answer.model)
