@@ -85,7 +85,11 @@ def wrong(**changes):
         (json.dumps(wrong(age="old")), 422, "column 'age' must be a number, or null; it is 'old'"),
         (json.dumps(wrong(age=True)), 422, "column 'age' must be a number, or null; it is True"),
         (json.dumps(wrong(age=[1])), 422, "column 'age' must be a number, or null; it is a list"),
-        (json.dumps(wrong(name=1)).replace('"name": 1', '"name": 1e999'), 422, "column 'name' must be a finite number or"),
+        (
+            json.dumps(wrong(name=1)).replace('"name": 1', '"name": 1e999'),
+            422,
+            "column 'name' must be a finite number or",
+        ),
         (json.dumps(wrong(name={"a": 1})), 422, "column 'name' must hold one value"),
         (json.dumps(wrong(name="x" * 101)), 422, "column 'name' has 101 characters; at most 100 are taken"),
         ('[{"age": 1' + "0" * 400 + ', "sum": 1}]', 422, "column 'age' must be a number"),

@@ -15,7 +15,12 @@ if TYPE_CHECKING:
 SHOWN = 20  # problems that an answer lists
 OTHERS = (str, int, float, bool)  # categories, dates and texts come as any of these
 MIXED = "number or text"  # numbers beside '<1' or words, as in training
-WORDS = {"number": "a number", MIXED: "a number or a text", "vector": "a list of numbers", "boolean": "true, false, a number or a text"}
+WORDS = {
+    "number": "a number",
+    MIXED: "a number or a text",
+    "vector": "a list of numbers",
+    "boolean": "true, false, a number or a text",
+}
 
 
 @dataclass(frozen=True)
@@ -139,7 +144,9 @@ class Schema:
                 rule = WORDS.get(known.kind, "a text, a number, true or false")
                 found.append((name, f"column {name!r} must be {rule}, or null; it is {_shown(value)}"))
             elif name == self.id and isinstance(value, (int, float)) and not _finite(value):
-                found.append((name, f"column {name!r} must be a finite number or a text, or null; it is {_shown(value)}"))
+                found.append(
+                    (name, f"column {name!r} must be a finite number or a text, or null; it is {_shown(value)}")
+                )
             elif isinstance(value, (list, dict)) and (known is None or known.kind != "vector"):
                 found.append((name, f"column {name!r} must hold one value; it is {_shown(value)}"))
         return found
