@@ -1,9 +1,13 @@
 """One image file of any kind becomes bytes of one shape."""
 
+import time
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from PIL import Image
 
+from distpu.datasets import decode
 from distpu.datasets.decode import decoded, header, is_image_name
 
 RAMP = np.tile(np.arange(0, 256, 16, dtype=np.uint8), (16, 1))  # dark on the left, bright on the right
@@ -108,3 +112,34 @@ def test_a_bomb_is_not_decoded(tmp_path, monkeypatch):
 
 def test_names_of_images():
     assert [is_image_name(name) for name in ("a.PNG", "b/c.jpeg", "._a.jpg", "a.txt", "png")] == [1, 1, 0, 0, 0]
+
+
+def test_pixels_in_flight_are_bounded(tmp_path, monkeypatch):
+    """Large images wait for each other, small ones are decoded side by side; one of any size has its turn."""
+    together, most, real = 0, {}, decode._scaled
+
+    def counted(image, shape):
+        nonlocal together
+        together += 1
+        most[image.width] = max(most.get(image.width, 0), together)
+        time.sleep(0.05)
+        together -= 1
+        return real(image, shape)
+
+    monkeypatch.setattr(decode, "_scaled", counted)
+    monkeypatch.setattr(decode, "ROOM", decode.Room(1000))
+    for side in (10, 30, 90):
+        Image.new("L", (side, side), side).save(tmp_path / f"{side}.png")
+        with ThreadPoolExecutor(4) as pool:
+            found = list(pool.map(lambda path: decoded(path, (1, 8, 8)), [tmp_path / f"{side}.png"] * 4))
+        assert all((one == side).all() for one in found)
+    assert most[10] > 1 and most[30] == most[90] == 1
+
+
+def test_a_large_transparent_image_is_laid_on_white_in_strips(tmp_path):
+    """The strips have no seams, and no copy of the whole is made beside the image and the result."""
+    pixels = np.random.default_rng(0).integers(0, 256, (2 * decode.STRIP + 9, 40, 4), dtype=np.uint8)
+    image = Image.fromarray(pixels)
+    white = Image.new("RGBA", image.size, "white")
+    white.alpha_composite(image)
+    np.testing.assert_array_equal(np.asarray(decode._on_white(image)), np.asarray(white.convert("RGB")))

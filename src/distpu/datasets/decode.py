@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +17,30 @@ SUFFIXES = frozenset(
     ".png .jpg .jpeg .jpe .jfif .gif .bmp .dib .tif .tiff .webp .ppm .pgm .pbm .pnm .jp2 .avif".split()
 )
 GREY = ("1", "L", "LA", "La", "I", "F")  # Pillow's modes without colour; I;16 and its like begin with I
+STRIP = 256  # rows of an image that are laid on white at once
+
+
+class Room:
+    """Bounds the pixels that all threads decode at once. An image of more pixels than that is decoded alone."""
+
+    def __init__(self, most: int):
+        self.most, self.taken, self.changed = most, 0, threading.Condition()
+
+    @contextmanager
+    def for_pixels(self, pixels: int) -> Iterator[None]:
+        pixels = min(pixels, self.most)
+        with self.changed:
+            self.changed.wait_for(lambda: self.taken + pixels <= self.most)
+            self.taken += pixels
+        try:
+            yield
+        finally:
+            with self.changed:
+                self.taken -= pixels
+                self.changed.notify_all()
+
+
+ROOM = Room(2**26)  # pixels; Pillow takes 4 bytes for each and needs up to three copies
 
 
 class Passing(str):
@@ -60,15 +87,24 @@ def decoded(path: Path, shape: tuple[int, ...]) -> np.ndarray | str:
 
 
 def _bytes(image: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """Decode an image when there is room for its pixels."""
+    if image.format == "JPEG":  # a large JPEG is decoded at 1/2, 1/4 or 1/8 of its size
+        side = 2 * max(shape[1:])
+        image.draft(None, (side, side))
+    with ROOM.for_pixels(image.width * image.height):
+        return _scaled(image, shape)
+
+
+def _scaled(image: Any, shape: tuple[int, ...]) -> np.ndarray:
     """The image upright, the middle of it scaled to the shape: the aspect is kept, what overhangs is cut off."""
     from PIL import ImageOps
 
     channels, height, width = shape
-    if image.format == "JPEG":  # a large JPEG is decoded at 1/2, 1/4 or 1/8 of its size
-        side = 2 * max(height, width)
-        image.draft(None, (side, side))
-    image = ImageOps.exif_transpose(_eight_bits(image))
-    image = _on_white(image).convert("L" if channels == 1 else "RGB")
+    image = _eight_bits(image)
+    ImageOps.exif_transpose(image, in_place=True)
+    image = _on_white(image)
+    mode = "L" if channels == 1 else "RGB"
+    image = image if image.mode == mode else image.convert(mode)  # convert would copy it
     scale = min(image.width / width, image.height / height)
     w, h = scale * width, scale * height
     left, top = (image.width - w) / 2, (image.height - h) / 2
@@ -101,10 +137,13 @@ def _on_white(image: Any) -> Any:
     clear = "transparency" in image.info or image.mode in ("LA", "La", "PA", "RGBA", "RGBa")
     if not clear:
         return image
-    image = image.convert("RGBA")
-    white = pillow().new("RGBA", image.size, "white")
-    white.alpha_composite(image)
-    return white.convert("RGB")
+    laid = pillow().new("RGB", image.size)
+    for top in range(0, image.height, STRIP):  # whole, it would take four copies of a large image
+        strip = image.crop((0, top, image.width, min(top + STRIP, image.height))).convert("RGBA")
+        white = pillow().new("RGBA", strip.size, "white")
+        white.alpha_composite(strip)
+        laid.paste(white.convert("RGB"), (0, top))
+    return laid
 
 
 def _reason(error: Exception) -> str:
