@@ -243,6 +243,16 @@ def asked(port, path, body=None):
         return json.load(answer)
 
 
+def told(port, length, hang_up=False):
+    """The first words of the answer to a head that promises a body; without waiting for one if the client hangs up."""
+    head = (
+        f"POST /score HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
+    )
+    with socket.create_connection(("127.0.0.1", port), timeout=30) as line:
+        line.sendall(head.encode())
+        return b"" if hang_up else line.recv(100)
+
+
 def test_a_real_server_starts_answers_and_ends_when_told(run):
     port = free_port()
     command = [sys.executable, "-m", "distpu", "serve", str(run), "--port", str(port)]
@@ -256,6 +266,9 @@ def test_a_real_server_starts_answers_and_ends_when_told(run):
                     assert server.poll() is None, server.stderr.read()
                     time.sleep(0.1)
             assert len(asked(port, "/score", rows(5))["rows"]) == 5
+            assert told(port, length=900_000_000).startswith(b"HTTP/1.1 413")  # by the header, before any body
+            assert told(port, length=1000, hang_up=True) == b""
+            assert asked(port, "/health") == {"status": "ok"}
             taken = refused("serve", run, "--port", port)
             assert f"127.0.0.1:{port} cannot be listened on (Address already in use)" in taken
             server.send_signal(signal.SIGTERM)

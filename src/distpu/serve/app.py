@@ -66,7 +66,7 @@ def create_app(scorer: Scorer, limits: Limits | None = None, loopback: bool = Tr
     fastapi = need("fastapi", "serve", "serving")
     from starlette.concurrency import run_in_threadpool
     from starlette.middleware.trustedhost import TrustedHostMiddleware
-    from starlette.requests import Request
+    from starlette.requests import ClientDisconnect, Request
     from starlette.responses import HTMLResponse, JSONResponse
 
     bounds = limits or Limits()
@@ -81,11 +81,18 @@ def create_app(scorer: Scorer, limits: Limits | None = None, loopback: bool = Tr
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != "application/json":
             return refused(415, "send JSON, with the header Content-Type: application/json")
+        large = f"the body is larger than {bounds.bytes} bytes; send fewer rows at a time"
+        told = request.headers.get("content-length", "")
+        if told.isdecimal() and int(told) > bounds.bytes:
+            return refused(413, large)
         content = bytearray()
-        async for part in request.stream():
-            content += part
-            if len(content) > bounds.bytes:
-                return refused(413, f"the body is larger than {bounds.bytes} bytes; send fewer rows at a time")
+        try:
+            async for part in request.stream():
+                content += part
+                if len(content) > bounds.bytes:
+                    return refused(413, large)
+        except ClientDisconnect:  # nobody reads the answer
+            return refused(400, "the body ended early; send it whole")
         try:
             body = _parsed(bytes(content))
             return JSONResponse(await run_in_threadpool(scorer.score, body, bounds))
