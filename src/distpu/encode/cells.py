@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ..files.scores import missing
+
 # how people write "nothing here", in lower case and without the spaces around it
 BLANKS = frozenset(
     ["", "na", "n/a", "n.a.", "#n/a", "#na", "nan", "-nan", "null", "none", "nil", "<na>", "?", "??", "-", "--", "---"]
@@ -63,7 +65,7 @@ def cells_of(column: pd.Series) -> Cells:
     if types.is_numeric_dtype(dtype) and not types.is_complex_dtype(dtype):
         return Cells("number", number=column.to_numpy(dtype=np.float64, na_value=np.nan))
     if types.is_datetime64_any_dtype(dtype):
-        return Cells("date", date=_wall_clock(column).to_numpy().astype("datetime64[us]"))
+        return Cells("date", date=_utc(column).to_numpy().astype("datetime64[us]"))
     if types.is_timedelta64_dtype(dtype):
         return Cells("number", number=column.dt.total_seconds().to_numpy(dtype=np.float64))
     if types.is_object_dtype(dtype) or str(dtype).startswith(
@@ -73,9 +75,9 @@ def cells_of(column: pd.Series) -> Cells:
     return texts(column)
 
 
-def _wall_clock(column: pd.Series) -> pd.Series:
-    """Return dates without their time zone, as a clock there shows them: an hour means more than its time in London."""
-    return column.dt.tz_localize(None) if getattr(column.dt, "tz", None) is not None else column
+def _utc(column: pd.Series) -> pd.Series:
+    """Return dates without their time zone, in UTC: so one instant is the same as a date, an object and a text."""
+    return column.dt.tz_convert("UTC").dt.tz_localize(None) if getattr(column.dt, "tz", None) is not None else column
 
 
 def _objects(column: pd.Series) -> Cells:
@@ -91,9 +93,9 @@ def _objects(column: pd.Series) -> Cells:
         return Cells("number", number=pd.to_timedelta(column).dt.total_seconds().to_numpy(np.float64))
     if kind == "empty":
         return Cells("text", codes=np.full(len(column), -1), values=[])
-    if kind == "mixed" and all(v is None or isinstance(v, (list, tuple, np.ndarray)) or v != v for v in column):
+    if kind == "mixed" and all(isinstance(v, (list, tuple, np.ndarray)) or missing(v) for v in column):
         return Cells("vector", vectors=[v if isinstance(v, (list, tuple, np.ndarray)) else None for v in column])
-    return texts(column.map(str, na_action="ignore"))
+    return texts(column.map(_spelt, na_action="ignore"))
 
 
 def _float(value: Any) -> float:
@@ -130,4 +132,6 @@ def as_text(cells: Cells) -> Cells:
 
 
 def _spelt(value: Any) -> str:
-    return str(int(value)) if isinstance(value, float) and value.is_integer() and abs(value) < 2**53 else str(value)
+    """Return a value as a text: 1.0 is '1', whether its column holds nothing but numbers or words too."""
+    whole = isinstance(value, (float, np.floating)) and value.is_integer() and abs(float(value)) < 2**53
+    return str(int(value)) if whole else str(value)

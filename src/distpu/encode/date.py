@@ -51,10 +51,15 @@ def read_dates(values: list[str], formats: list[str]) -> np.ndarray:
             except (ValueError, OverflowError):
                 continue
         read = found.tz_localize(None).to_numpy().astype("datetime64[us]")
-        ok = ~np.isnat(read) & (read > np.datetime64("1500-01-01")) & (read < np.datetime64("2500-01-01"))
+        ok = _plausible(read)
         out[rest[ok]] = read[ok]
         rest = rest[~ok]
     return out
+
+
+def _plausible(at: np.ndarray) -> np.ndarray:
+    """Which dates are such: 9999-12-31 stands for 'never' or 'no end'."""
+    return ~np.isnat(at) & (at > np.datetime64("1500-01-01")) & (at < np.datetime64("2500-01-01"))
 
 
 def formats_of(values: list[str], counts: np.ndarray, least: float) -> list[str]:
@@ -118,7 +123,7 @@ class Date(Kind):
 
     def dates(self, cells: Cells) -> np.ndarray:
         if cells.date is not None:
-            return cells.date
+            return np.where(_plausible(cells.date), cells.date, np.datetime64("NaT", "us"))
         if cells.number is not None and self.whole:
             from .cells import as_text
 

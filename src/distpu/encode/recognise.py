@@ -53,6 +53,8 @@ def recognise(name: str, cells: Cells, limits: Limits, keep: bool = False) -> Fo
     if cells.form == "number":
         return _number(name, cells, keep)
     if cells.form == "date":
+        if np.isnat(Date().dates(cells)).all():
+            return Found("constant", "left out: no date is between the years 1500 and 2500")
         return _date(Date().take(cells), cells, "dates")
     if cells.form == "vector":
         return _vector(cells)
