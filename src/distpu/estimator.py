@@ -349,7 +349,7 @@ class PUEstimator(Shown, Encodes, Cuts, ClassifierMixin, BaseEstimator):
         """Return the rows, their labels s and their weights. A row of weight 0 is unlabelled, whatever y says."""
         if y is None:
             validate_data(self, X, y)  # raises scikit-learn's own message
-        rows = self._first_rows(X, y)
+        rows = self._first_rows(X, y, sample_weight)
         weight = read_weights(sample_weight, rows.shape[0])
         s, self.classes_ = read_labels(
             y, self.pos_label, None if weight is None else weight > 0, self.neg_label, self.found_label

@@ -13,6 +13,7 @@ from ..files.atomic import REMEDY
 from ..files.fitted import Fitted
 from ..files.run_folder import RunFolder
 from ..inputs import read_labels
+from ..weights import read_weights
 from .frames import as_pandas, is_frame, names_of
 from .table import TableEncoder
 
@@ -35,18 +36,28 @@ class Encodes:
         """Return whether a frame is encoded. A method may leave that to the classifier inside."""
         return self.encode is not False
 
-    def _first_rows(self, X: Any, y: Any) -> Any:
-        """Return the rows of a fit for `_train`. A frame's encoder becomes encoder_."""
+    def _first_rows(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Return the rows of a fit for `_train`. A frame's encoder becomes encoder_; it ignores rows of weight 0."""
         self.encoder_ = None
         if not is_frame(X) or not self._encodes() or _pixels(X):
             return self._check_rows(X, reset=True)
         if 0 in X.shape or len(X) < 2:
             self._check_rows(X, reset=True)  # says what is wrong with the shape
         encoder = self._new_encoder()
+        weight = read_weights(sample_weight, len(X))
+        seen = None if weight is None or weight.all() else weight > 0
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what the labels lack or mean is told where they are read for good
-            s = _labels(y, len(X), self.pos_label, self.neg_label, self.found_label)
-        self.encoder_ = encoder.fit(X, None if getattr(self, "supervised", False) else s)
+            s = _labels(y, len(X), seen, self.pos_label, self.neg_label, self.found_label)
+        s = None if getattr(self, "supervised", False) else s
+        if seen is None:
+            self.encoder_ = encoder.fit(X, s)
+        else:
+            self.encoder_ = encoder.fit(as_pandas(X).iloc[np.flatnonzero(seen)], None if s is None else s[seen])
+        if encoder.plain_ and seen is not None:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # rows that do not count may hold anything
+                X = encoder.numbers(X).set_axis(_passed(X).columns, axis=1)
         if encoder.plain_:
             return self._check_rows(_passed(X), reset=True)
         with warnings.catch_warnings():
@@ -102,10 +113,10 @@ def read_encoder(folder: RunFolder, fitted: Fitted) -> TableEncoder:
     return encoder
 
 
-def _labels(y: Any, rows: int, positive: Any, negative: Any, found: Any) -> np.ndarray | None:
+def _labels(y: Any, rows: int, seen: Any, positive: Any, negative: Any, found: Any) -> np.ndarray | None:
     """Return s for the encoder; None if the labels are wrong, which is told later."""
     try:
-        s = read_labels(y, positive, None, negative, found)[0]
+        s = read_labels(y, positive, seen, negative, found)[0]
     except (ValueError, TypeError):
         return None
     return s if len(s) == rows else None

@@ -28,12 +28,12 @@ from .number import MOST, Number
 from .recognise import Found, Limits, recognise
 from .state import Rules, check, is_flag, is_text, is_whole, maybe, one_of
 from .text import Text
+from .told import SHOWN, refuse_infinite, tell
 from .vector import Vector
 
 HOWS: dict[str, type[Kind]] = {kind.how: kind for kind in (Number, Boolean, Category, Date, Text, Vector)}
 KINDS = ("number", "boolean", "category", "date", "text", "id", "constant", "leak", "vector", "dropped")
 ROWS = 50_000  # of one step of transform: its memory does not grow with the table
-SHOWN = 5  # columns that a warning names
 
 
 @dataclass(frozen=True)
@@ -112,12 +112,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         infinite: dict[str, np.ndarray] = {}
         given_away = self._leaks(frame, y)
         for name in frame.columns:
-            found, blank = self._recognised(name, part[name], limits, infinite)
+            found, blank = self._recognised(name, part[name], frame[name], limits, infinite)
             if found.maker is not None and name in given_away:
                 told = f"it alone tells labelled from unlabelled rows (AUC {given_away[name]:.3f})"
                 found = Found("leak", f"left out: {told}, as a column does that is filled in with the label")
             self._add(name, found, blank)
-        _refuse_infinite(infinite, sample)
+        refuse_infinite(infinite)
         self.feature_names_in_ = np.array(list(frame.columns), dtype=object)
         self.n_features_in_ = len(self.feature_names_in_)
         if not self._parts:
@@ -128,16 +128,18 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return self
 
     def _recognised(
-        self, name: str, column: pd.Series, limits: Limits, infinite: dict[str, np.ndarray]
+        self, name: str, column: pd.Series, whole: pd.Series, limits: Limits, infinite: dict[str, np.ndarray]
     ) -> tuple[Found, np.ndarray]:
+        """Recognise a column by a sample of it. Blanks and infinities of numbers are those of the whole column."""
         if name in self.drop:
             return Found("dropped", "left out, as you asked"), np.zeros(0, dtype=bool)
         if name == self.id:
             return Found("id", "left out: it names the rows, as you said"), np.zeros(0, dtype=bool)
         cells = cells_of(column)
-        if cells.number is not None and (bad := np.abs(cells.number) >= MOST).any():
+        seen = cells if cells.number is None or len(whole) == len(column) else cells_of(whole)
+        if seen.number is not None and (bad := np.abs(seen.number) >= MOST).any():
             infinite[name] = bad
-        return recognise(name, cells, limits, name in self.keep), cells.blank
+        return recognise(name, cells, limits, name in self.keep), seen.blank
 
     def _add(self, name: str, found: Found, blank: np.ndarray) -> None:
         if found.maker is None:
@@ -177,7 +179,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         strange: dict[str, dict[str, int]] = {}
         for start in range(0, len(frame), ROWS):
             self._write(frame.iloc[start : start + ROWS], out[start : start + ROWS], strange)
-        _tell(strange)
+        tell(strange)
         return out
 
     def _write(self, frame: pd.DataFrame, out: np.ndarray, strange: dict[str, dict[str, int]]) -> None:
@@ -218,7 +220,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             columns[part.column.name] = value
             if any(odd.values()):
                 strange[part.column.name] = {what: count for what, count in odd.items() if count}
-        _tell(strange)
+        tell(strange)
         return pd.DataFrame(columns, index=frame.index)
 
     @property
@@ -372,33 +374,6 @@ USED: Rules = {
     "indicator": (is_flag, "true or false"),
     "state": (lambda v: isinstance(v, dict), "an object"),
 }
-
-
-def _refuse_infinite(infinite: dict[str, np.ndarray], sample: np.ndarray | None) -> None:
-    """Refuse to learn from infinity: it is most often a division by 0, and no number stands for it."""
-    if not infinite:
-        return
-    name, bad = next(iter(infinite.items()))
-    first = int(np.flatnonzero(bad)[0])
-    rows, cells = int(np.any([*infinite.values()], axis=0).sum()), sum(int(one.sum()) for one in infinite.values())
-    raise ValueError(
-        f"Input X contains infinity (or a value too large for float32): {cells} in {rows} rows, first in row "
-        f"{first if sample is None else int(sample[first])}, column {name!r}; fill them in or drop those rows"
-    )
-
-
-def _tell(strange: dict[str, dict[str, int]]) -> None:
-    """Warn once of all cells that are not as in training."""
-    if not strange:
-        return
-    of = [f"{name!r} ({', '.join(f'{n} {what}' for what, n in what.items())})" for name, what in strange.items()]
-    more = f" and {len(of) - SHOWN} more columns" if len(of) > SHOWN else ""
-    warnings.warn(
-        f"cells that are not as in training: {', '.join(of[:SHOWN])}{more}; words and new values are read as blanks, "
-        "far-off numbers as they are",
-        UserWarning,
-        stacklevel=4,
-    )
 
 
 def encoded(X: Any, s: Any = None) -> tuple[np.ndarray, list[str]]:
