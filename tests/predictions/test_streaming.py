@@ -294,6 +294,15 @@ def test_formulas_in_ids_are_made_harmless_in_csv(place, tmp_path):
     assert pd.read_parquet(tmp_path / "out.parquet")["id"].tolist()[:2] == ['=cmd|"/c calc"!A1', "a,b"]
 
 
+@pytest.mark.parametrize("kind", ["Int64", "string", "float"])
+def test_a_blank_among_the_ids_is_an_empty_cell(place, tmp_path, kind):
+    new = pd.read_csv(place / "new.csv")[:4].assign(key=pd.array([7, None, 8, 9], dtype="Int64").astype(kind))
+    new.to_parquet(tmp_path / "new.parquet")
+    predict_file(place / "run", tmp_path / "new.parquet", tmp_path / "out.csv", id="key")
+    lines = (tmp_path / "out.csv").read_text().splitlines()
+    assert [line.split(",")[0] for line in lines] == ["id", "7", "", "8", "9"]
+
+
 def test_a_warning_is_said_once_for_all_pieces(place, tmp_path, monkeypatch):
     import warnings
 

@@ -15,6 +15,7 @@ from ..datasets.arrays import SUFFIXES, read_array
 from ..datasets.damaged import some
 from ..datasets.header import TEXTS
 from ..datasets.pieces import KINDS
+from ..files.scores import missing
 from ..params import near
 
 ROWS = 50_000  # of a piece
@@ -119,7 +120,7 @@ def as_numbers(piece: Any, start: int, path: Path) -> Any:
 
 def _plain(value: Any) -> Any:
     """Return a value as JSON can hold it. A whole number stays one, though a blank in its column made it a float."""
-    if value is None or value != value:
+    if missing(value):
         return None
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         return int(value)
