@@ -39,6 +39,18 @@ def test_with_the_table_unsure_rows_are_unlike_each_other(folder):
     assert rows["kind"][rows["rank"] == 47].tolist() == ["b"] and (rows["verdict"] == "").all()
 
 
+def test_a_table_with_lists_and_blanks_has_unlike_rows_too(folder):
+    table = pd.DataFrame({"v": [np.zeros(2)] * 100, "word": [None, np.nan] * 50})
+    table.at[53, "v"] = np.ones(2)  # rank 47
+    rows = next_rows(folder, 6, data=table)
+    assert 47 in set(rows["rank"][rows["why"] == "unsure"])
+
+
+def test_whole_numbers_as_floats_name_the_rows_as_fit_writes_them(folder):
+    rows = next_rows(folder, 4, data=pd.DataFrame({"k": np.arange(100.0), "a": np.arange(100) * 2}), id="k")
+    assert rows["a"].tolist() == [2 * int(id) for id in rows["id"]]
+
+
 def test_no_more_rows_than_there_are(folder):
     rows = next_rows(folder, 500)
     assert sorted(rows["rank"]) == list(range(1, 101))

@@ -26,7 +26,7 @@ from ..notebook import found_by, table, tiles
 from ..params import near
 from ..prior import is_number
 from ..progress import busy
-from .looking import with_verdicts
+from .looking import as_ids, with_verdicts
 from .pictures import method_for
 from .reading import label_values, read_rows
 
@@ -271,8 +271,7 @@ def ids_of(X: Any, id: str | None, path: Path) -> np.ndarray | None:
         raise ValueError(
             f"column {id!r} has {what}, so it cannot name the rows; leave --id out, or name another column"
         )
-    whole = pd.api.types.is_float_dtype(names) and bool((names == names.round()).all())
-    return (names.astype("int64") if whole else names.astype(object)).to_numpy()
+    return as_ids(names)
 
 
 def encoder_for(

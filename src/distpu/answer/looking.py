@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..files.run_folder import RunFolder
-from ..files.scores import COLUMNS, cell, harmless
+from ..files.scores import COLUMNS, cell, harmless, missing
 from ..params import near
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def _cells(data: Any, id: str | None, ids: pd.Series) -> pd.DataFrame:
         raise ValueError(f"{data} holds no table; leave --data out, in Python data=")
     if id is not None and id not in frame:
         raise ValueError(f"{data} has no column {id!r}{near(id, frame)} to name the rows")
-    names = [harmless(str(name)) for name in (range(len(frame)) if id is None else frame[id].tolist())]
+    names = [harmless(str(name)) for name in (range(len(frame)) if id is None else as_ids(frame[id]).tolist())]
     place = {name: i for i, name in enumerate(names)}
     unknown = [name for name in ids if name not in place]
     if unknown:
@@ -137,6 +137,14 @@ def _cells(data: Any, id: str | None, ids: pd.Series) -> pd.DataFrame:
             "fitted, and its --id"
         )
     return frame.iloc[[place[name] for name in ids]].reset_index(drop=True)
+
+
+def as_ids(names: pd.Series) -> np.ndarray:
+    """Return the names of rows as fit writes them: 1.0 is 1 where every name is a whole number."""
+    import pandas as pd
+
+    whole = pd.api.types.is_float_dtype(names) and bool((names == names.round()).all())
+    return (names.astype("int64") if whole else names.astype(object)).to_numpy()
 
 
 def _unlike(rows: pd.DataFrame, k: int) -> np.ndarray:
@@ -149,7 +157,7 @@ def _unlike(rows: pd.DataFrame, k: int) -> np.ndarray:
     numbers = [name for name in rows if pd.api.types.is_numeric_dtype(rows[name])]
     others = [name for name in rows if name not in numbers]
     ranks = np.column_stack([rows[name].rank(pct=True).fillna(0) for name in numbers] or [np.zeros(len(rows))])
-    codes = np.column_stack([pd.factorize(rows[name])[0] for name in others] or [np.zeros(len(rows))])
+    codes = np.column_stack([_codes(rows[name]) for name in others] or [np.zeros(len(rows))])
     picked: list[int] = []
     away = np.full(len(rows), np.inf)
     for _ in range(k):
@@ -159,6 +167,11 @@ def _unlike(rows: pd.DataFrame, k: int) -> np.ndarray:
         away = np.minimum(away, apart)
         away[picked] = -1.0
     return np.array(picked, dtype=int)
+
+
+def _codes(column: pd.Series) -> np.ndarray:
+    """Return a number for each value; equal values, lists and blanks too, have the same."""
+    return np.unique(["" if missing(value) else repr(value) for value in column], return_inverse=True)[1]
 
 
 def _verdicts(path: Path) -> dict[str, bool]:
