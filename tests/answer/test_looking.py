@@ -89,7 +89,8 @@ def test_verdicts_become_labels(tmp_path):
     y = np.array([1.0, np.nan, np.nan, 0, 1, np.nan])
     first = verdicts(tmp_path / "a.csv", ["1,Yes", "2, no ", "3,", "0,yes", "4,0"])
     second = verdicts(tmp_path / "b.csv", ["2;yes", "5;N"], "id;verdict")
-    labels, positive, negative, found = with_verdicts(y, None, [first, second])
+    with pytest.warns(UserWarning, match="verdict no on 1 labelled positives, such as row '4': they count"):
+        labels, positive, negative, found = with_verdicts(y, None, [first, second])
     assert labels.tolist()[:3] == [1.0, FOUND, FOUND] and labels.tolist()[3:] == [0, NEGATIVE, NEGATIVE]
     assert (positive, negative, found) == (None, NEGATIVE, FOUND)
     labels, *named = with_verdicts(y, None, [verdicts(tmp_path / "c.csv", ["1,no"])], 1, "no", None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -81,6 +82,7 @@ def with_verdicts(
     """Put verdicts into labels. Returns the labels, and the values of positives, of negatives and of positives found.
 
     A labelled positive stays one if the verdict is yes. A blank verdict says nothing. The last verdict on a row counts.
+    A warning says how many labelled positives became negatives.
     """
     names = np.arange(len(y)) if ids is None else ids
     place = {harmless(str(name)): i for i, name in enumerate(names.tolist())}
@@ -90,14 +92,24 @@ def with_verdicts(
         "1" if positive is None else str(positive),
         [negative is not None, found is not None],
     )
+    turned: set[str] = set()
     for file in files:
         for name, yes in _verdicts(Path(file)).items():
             if name not in place:
                 hint = f"{near(name, place)}; ids are the numbers of the rows, unless --id names a column"
                 raise ValueError(f"{file} has a verdict on {name!r}, which the data do not hold{hint}")
             i = place[name]
-            y[i] = before[i] if yes and known in (str(before[i]), _short(before[i])) else marks[yes]
+            labelled = known in (str(before[i]), _short(before[i]))
+            y[i] = before[i] if yes and labelled else marks[yes]
             used[yes] = True
+            (turned.add if labelled and not yes else turned.discard)(name)
+    if turned:
+        warnings.warn(
+            f"verdict no on {len(turned)} labelled positives, such as row {min(turned)!r}: they count as negatives; "
+            "write yes, or leave the cell empty, if the label is right",
+            UserWarning,
+            stacklevel=3,
+        )
     return y, positive, marks[0] if used[0] else None, marks[1] if used[1] else None
 
 
