@@ -36,20 +36,6 @@ def of_forest(forest: Any) -> list[Tree]:
     return trees
 
 
-def of_histogram(model: Any) -> list[Tree]:
-    """Return the trees of scikit-learn's histogram boosting; the raw score is their sum and the baseline."""
-    trees = []
-    for (predictor,) in model._predictors:
-        nodes = predictor.nodes
-        if nodes["is_categorical"].any():
-            raise ValueError("its trees split on categories")
-        leaf = nodes["is_leaf"].astype(bool)
-        left, right = (np.where(leaf, -1, nodes[side].astype(np.int64)) for side in ("left", "right"))
-        feature, go_left = nodes["feature_idx"].astype(np.int64), nodes["missing_go_to_left"].astype(bool)
-        trees.append(Tree(feature, nodes["num_threshold"], left, right, go_left, nodes["value"]))
-    return trees
-
-
 def of_booster(text: str, columns: np.ndarray | None, weight: float) -> list[Tree]:
     """Return the trees of LightGBM's text form, weighted; `columns` are those of the table that the booster saw."""
     trees = []
