@@ -78,11 +78,13 @@ def test_the_encoder_of_a_mixed_table_stays_outside_and_lies_beside(tmp_path):
     model = DistPUBoost(rounds=10, bags=1, folds=2, random_state=0).fit(X, s, folder=tmp_path / "run")
     made = to_onnx(tmp_path / "run", tmp_path / "out/model.onnx")
     assert made.columns == model.encoder_.get_feature_names_out().tolist() and len(made.columns) > 5
-    assert [path.name for path in made.beside] == ["encoder.json"]  # arrays are in a second file, where there are some
+    assert [path.name for path in made.beside] == ["model.encoder.json"]  # arrays would be in a second file
     _, p = run(made.path, model.encoder_.transform(X))
     np.testing.assert_allclose(p, model.predict_proba(X)[:, 1], atol=1e-5)
     for path in made.beside:
-        assert path.read_bytes() == (tmp_path / "run" / path.name).read_bytes()
+        assert path.read_bytes() == (tmp_path / "run" / path.name.removeprefix("model.")).read_bytes()
+    again = to_onnx(tmp_path / "run", tmp_path / "out/second.onnx")
+    assert not {*made.beside} & {*again.beside}  # the first export keeps its encoder
 
 
 def test_boosted_trees(tmp_path):

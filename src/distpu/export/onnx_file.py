@@ -37,7 +37,7 @@ class Exported:
     rows: int  # on which both were compared
     score_difference: float  # the largest, by the size of the score where that is above 1
     probability_difference: float
-    beside: list[Path]  # further files that were written
+    beside: list[Path]  # further files that were written: <stem>.encoder.json, and .safetensors where it has arrays
 
 
 def to_onnx(
@@ -77,8 +77,8 @@ def to_onnx(
     beside = []
     for name in ENCODER:
         if (source := Path(folder) / name).exists():
-            atomic.write(out.with_name(name), source.read_bytes())
-            beside.append(out.with_name(name))
+            beside.append(out.with_name(f"{out.stem}.{name}"))  # two models may lie in one folder
+            atomic.write(beside[-1], source.read_bytes())
     return Exported(out, columns, rows.shape[1:], len(rows), score, probability, beside)
 
 
