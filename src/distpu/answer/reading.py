@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from .. import datasets
-from ..encode.cells import BLANKS
 from ..params import near
 from .pictures import in_folder, in_table, named_in
 
@@ -103,6 +102,8 @@ def _read_file(path: Path, label: str | None, texts: tuple[str, ...]) -> tuple[A
 def plain_labels(y: np.ndarray) -> np.ndarray:
     """Read blanks of every spelling as missing labels, and numbers written as text as numbers."""
     import pandas as pd
+
+    from ..encode.cells import BLANKS  # encode needs scikit-learn, and a mistake is told before that is imported
 
     if y.dtype.kind not in "OU":
         return y
