@@ -3,6 +3,7 @@
 from distpu import METHODS, nets
 from distpu.methods._network import NetworkMethod
 from distpu.train.run import Run
+from distpu.train.views import Views
 
 
 class SmallNet:
@@ -22,6 +23,19 @@ class SmallNet:
 
 
 small_net = SmallNet()
+
+
+def watched(seen):
+    """Views that change nothing and write their names into `seen`."""
+
+    def named(name):
+        def view(x):
+            seen.append(name)
+            return x
+
+        return view
+
+    return Views(*map(named, ("weak", "strong", "part", "pair")))
 
 
 # at 2e-3 PULDA's Mixup undoes on the toy what its warm-up learned: 0.97 of the hidden labels right before, 0.56 after

@@ -9,9 +9,8 @@ from distpu.methods.dist_pu import Alignment
 from distpu.methods.dist_pu_plus import ByMean, ByQuantile, WithTeacher, quantile_where
 from distpu.train.data import Batch, PUData
 from distpu.train.run import Run
-from distpu.train.views import Views
 from fixture import U_A, close, finite_difference, gradient, logits, paper, prior, s
-from small import small, small_net
+from small import small, small_net, watched
 
 ZERO = torch.tensor(0.0)
 U = s == 0
@@ -120,15 +119,7 @@ def test_a_memory_averages_the_targets_of_a_row():
 
 def test_the_teacher_sees_weak_views_and_the_student_strong_ones():
     seen = []
-
-    def named(name):
-        def view(x):
-            seen.append(name)
-            return x
-
-        return view
-
-    made, model, batch = objective(Views(*map(named, ("weak", "strong", "part", "pair"))), dtype=torch.float32)
+    made, model, batch = objective(watched(seen), dtype=torch.float32)
     made(model, batch, ZERO)
     made.joint = True
     made(model, batch, ZERO)

@@ -6,9 +6,8 @@ from distpu import METHODS, nets
 from distpu.methods.ncpu import EPOCHS, Aligned, NcPU, gated, moved_prototypes, thresholds
 from distpu.train.data import Batch, PUData, mean_where
 from distpu.train.run import Run
-from distpu.train.views import Views
 from fixture import close, paper
-from small import small
+from small import small, watched
 
 
 def tensor(*values):
@@ -103,15 +102,7 @@ def test_labels_change_after_the_start_and_never_on_labelled_rows():
 def test_which_views_it_asks_for():
     made, model, batch = objective()
     seen = []
-
-    def named(name):
-        def view(x):
-            seen.append(name)
-            return x
-
-        return view
-
-    made.views = Views(*map(named, ("weak", "strong", "part", "pair")))
+    made.views = watched(seen)
     made(model, batch, torch.tensor(0.0))
     assert seen == ["part", "pair", "pair"]
 

@@ -17,7 +17,7 @@ def save(path: Path, arrays: dict[str, np.ndarray]) -> None:
     from safetensors.numpy import save as to_bytes
 
     plain = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    atomic.write(path, _canonical(to_bytes(plain, metadata={atomic.SUM: _digest(plain)})))
+    atomic.write(path, canonical(to_bytes(plain, metadata={atomic.SUM: _digest(plain)})))
 
 
 def load(path: Path) -> dict[str, np.ndarray]:
@@ -49,8 +49,11 @@ def _digest(arrays: dict[str, np.ndarray]) -> str:
     return digest.hexdigest()
 
 
-def _canonical(content: bytes) -> bytes:
-    """The same file with its header in sorted order: safetensors orders its metadata anew in every call."""
+def canonical(content: bytes) -> bytes:
+    """The same file with its header in sorted order: safetensors orders its metadata anew in every call.
+
+    The format: the length of the header in 8 bytes, the header in JSON, padded with spaces, and the values.
+    """
     length = int.from_bytes(content[:8], "little")
     header = json.dumps(json.loads(content[8 : 8 + length]), sort_keys=True, separators=(",", ":")).encode()
     header += b" " * (-len(header) % 8)

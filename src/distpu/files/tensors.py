@@ -12,6 +12,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save as to_bytes
 from torch import Tensor
 
+from .arrays import canonical
 from .atomic import write
 
 Tensors = dict[str, Tensor]
@@ -31,18 +32,7 @@ def save(path: Path, tensors: Tensors, **meta: Any) -> None:
     # clones, since safetensors refuses tensors that share memory; the networks of a method may share some
     plain = {name: t.detach().cpu().contiguous().clone() for name, t in tensors.items()}
     text = json.dumps(meta)
-    write(path, _canonical(to_bytes(plain, metadata={"sha256": _digest(plain, text), "meta": text})))
-
-
-def _canonical(content: bytes) -> bytes:
-    """The same file with its header in sorted order: safetensors orders its metadata anew in every call.
-
-    The format: the length of the header in 8 bytes, the header in JSON, padded with spaces, and the tensors.
-    """
-    length = int.from_bytes(content[:8], "little")
-    header = json.dumps(json.loads(content[8 : 8 + length]), sort_keys=True, separators=(",", ":")).encode()
-    header += b" " * (-len(header) % 8)
-    return len(header).to_bytes(8, "little") + header + content[8 + length :]
+    write(path, canonical(to_bytes(plain, metadata={"sha256": _digest(plain, text), "meta": text})))
 
 
 def load(path: Path) -> tuple[Tensors, dict[str, Any]]:

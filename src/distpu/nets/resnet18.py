@@ -5,6 +5,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from .mlp import Shape
+from .resnet50 import projection
 
 
 def conv3(n_in: int, n_out: int, stride: int = 1) -> nn.Conv2d:
@@ -19,9 +20,7 @@ class Block(nn.Module):
         self.conv1, self.bn1 = conv3(n_in, n_out, stride), nn.BatchNorm2d(n_out)
         self.conv2, self.bn2 = conv3(n_out, n_out), nn.BatchNorm2d(n_out)
         self.relu = nn.ReLU(inplace=True)
-        self.downsample: nn.Module | None = None
-        if stride != 1 or n_in != n_out:
-            self.downsample = nn.Sequential(nn.Conv2d(n_in, n_out, 1, stride, bias=False), nn.BatchNorm2d(n_out))
+        self.downsample = projection(n_in, n_out, stride)
 
     def forward(self, x: Tensor) -> Tensor:
         shortcut = x if self.downsample is None else self.downsample(x)

@@ -7,6 +7,13 @@ from torch import Tensor, nn
 from .mlp import Shape
 
 
+def projection(n_in: int, n_out: int, stride: int) -> nn.Module | None:
+    """Return what brings a block's input to the shape of its output; None where the input has that shape."""
+    if stride == 1 and n_in == n_out:
+        return None
+    return nn.Sequential(nn.Conv2d(n_in, n_out, 1, stride, bias=False), nn.BatchNorm2d(n_out))
+
+
 class Bottleneck(nn.Module):
     def __init__(self, n_in: int, width: int, stride: int):
         super().__init__()
@@ -15,9 +22,7 @@ class Bottleneck(nn.Module):
         self.conv2, self.bn2 = nn.Conv2d(width, width, 3, stride, 1, bias=False), nn.BatchNorm2d(width)
         self.conv3, self.bn3 = nn.Conv2d(width, n_out, 1, bias=False), nn.BatchNorm2d(n_out)
         self.relu = nn.ReLU(inplace=True)
-        self.downsample: nn.Module | None = None
-        if stride != 1 or n_in != n_out:
-            self.downsample = nn.Sequential(nn.Conv2d(n_in, n_out, 1, stride, bias=False), nn.BatchNorm2d(n_out))
+        self.downsample = projection(n_in, n_out, stride)
 
     def forward(self, x: Tensor) -> Tensor:
         shortcut = x if self.downsample is None else self.downsample(x)
