@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from threadpoolctl import threadpool_limits
 
 from distpu import METHODS
 from distpu.encode import TableEncoder
@@ -100,3 +101,15 @@ def test_rows_of_weight_0_do_not_count_in_a_frame(columns):
     two = METHODS["elkan-noto"](random_state=0).fit(both[columns], np.r_[y, np.ones(50, int)], sample_weight=weight)
     assert [str(c) for c in one.encoder_.columns_] == [str(c) for c in two.encoder_.columns_]
     np.testing.assert_array_equal(one.predict_proba(X[columns]), two.predict_proba(X[columns]))
+
+
+def test_numbers_of_texts_do_not_depend_on_the_number_of_threads():
+    """A run folder knows its data by these numbers; the same command on another day must find it finished."""
+    random = np.random.default_rng(0)
+    words = np.array([f"word{i}" for i in range(300)])
+    table = pd.DataFrame({"t": [" ".join(random.choice(words, 8)) for _ in range(3000)]})
+    found = []
+    for threads in (1, 2):
+        with threadpool_limits(threads, "blas"):
+            found.append(TableEncoder().fit(table).transform(table))
+    np.testing.assert_array_equal(*found)

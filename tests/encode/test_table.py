@@ -67,6 +67,7 @@ def test_numbers_in_order_stay_in_order():
     assert values == sorted(values) and len(set(values)) == 6
     assert ordered_number("soon") is None and ordered_number("9-1") is None
     assert decimal_of(["1,5", "2,25"]) == "," and decimal_of(["1,500", "2.25"]) == "."
+    assert decimal_of(["1234,567", "1,234"]) == "," and decimal_of(["0,123"]) == "," and decimal_of(["12,345"]) == "."
 
 
 @pytest.mark.parametrize(
@@ -138,15 +139,66 @@ def test_new_cells_are_read_as_blanks_and_told_of_once(table):
         x = made.transform(new)
     assert len(told) == 1
     for words in (
-        "'city' (1 new categories)",
-        "'age' (1 no number)",
-        "'since' (1 no date)",
-        "'income' (10 far outside",
+        "'city' (1 new categories, such as 'Lima')",
+        "'age' (1 no number, such as 'old')",
+        "'since' (1 no date, such as 'soon')",
+        "'income' (10 far outside the range in training, such as '$9,000,000,000')",
+        "; what cannot be read and new values count as blank; far-off numbers are taken as they are: check their unit",
+        "; write dates of 'since' as in training, such as '01.01.2023', or as 2024-01-31, or as 2024-01-31 14:05",
     ):
         assert words in str(told[0].message)
     names = list(made.get_feature_names_out())
     assert np.isnan(x[1, names.index("age")]) and np.isnan(x[2, names.index("since (days)")])
     assert x[0, [j for j, n in enumerate(names) if n.startswith("city=")]].sum() == 0
+
+
+def changing(first, then, n=600, at=400):
+    """A column that changes at row `at`, beside an ordinary one, with some blanks."""
+    values = pd.Series([first(i) if i < at else then(i) for i in range(n)], dtype=object)
+    values[::50] = None
+    return pd.DataFrame({"sum": values, "x": np.random.RandomState(0).rand(n)})
+
+
+def number(i):
+    return f"{i * 7 % 100}.5"
+
+
+def day(i):
+    return f"{i % 28 + 1:02d}.03.2024"
+
+
+def word(i):
+    return f"word {i % 30}"
+
+
+@pytest.mark.parametrize(
+    "first, then, at, words",
+    [
+        (number, word, 400, "numbers up to row 400, other texts from row 401 on ('word 11'); it is read as a category"),
+        (word, number, 300, "other texts up to row 300, numbers from row 301 on ('7.5'); it is read as a category"),
+        (number, word, 575, "numbers up to row 574, other texts from row 575 on ('word 5'); it is read as numbers, "
+                            "with blanks for the other texts"),
+        (day, word, 300, "dates up to row 300, other texts from row 301 on ('word 1'); it is read as a category"),
+    ],
+)  # fmt: skip
+def test_a_column_that_changes_its_kind_half_way_is_told_of(first, then, at, words):
+    with pytest.warns(UserWarning) as told:
+        made = TableEncoder().fit(changing(first, then, at=at))
+    (text,) = [str(one.message) for one in told]
+    assert text.startswith(f"column 'sum' changes half way: {words}; if this is a mistake, mend the file, or leave the")
+    assert text.endswith("--drop sum, in Python drop=['sum']")
+    assert " up to row " in made.columns_[0].done and made.columns_[0].used
+
+
+def test_the_row_at_which_a_column_changes_is_that_of_the_file():
+    """Of a long table a sample is looked at."""
+    with pytest.warns(UserWarning, match="from row 401 on"):
+        TableEncoder(rows=200).fit(changing(number, word))
+
+
+@pytest.mark.parametrize("mixed", [lambda i: number(i) if i % 3 else word(i), number, word, day])
+def test_codes_that_mix_letters_and_numbers_are_no_change(mixed):
+    TableEncoder().fit(changing(mixed, mixed))  # a warning would be an error here
 
 
 def test_blanks_are_filled_with_the_median_and_marked(table):

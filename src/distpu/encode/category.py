@@ -38,12 +38,12 @@ class Boolean(Kind):
     def fills(self) -> list[float]:
         return [self.fill]
 
-    def write(self, cells: Cells, out: np.ndarray) -> tuple[np.ndarray, dict[str, int]]:
+    def write(self, cells: Cells, out: np.ndarray) -> tuple[np.ndarray, dict[str, np.ndarray]]:
         texts = as_text(cells)
         value = texts.taken(np.array([as_boolean(v) for v in texts.values or []], dtype=np.float64), np.nan)
         out[:, 0] = value
         blank = np.isnan(value)
-        return blank, {"neither yes nor no": int((blank & ~cells.blank).sum())}
+        return blank, {"neither yes nor no": blank & ~cells.blank}
 
 
 @dataclass
@@ -69,7 +69,7 @@ class Category(Kind):
     def fills(self) -> list[float]:
         return [0.0] * len(self.names(""))
 
-    def write(self, cells: Cells, out: np.ndarray) -> tuple[np.ndarray, dict[str, int]]:
+    def write(self, cells: Cells, out: np.ndarray) -> tuple[np.ndarray, dict[str, np.ndarray]]:
         texts = as_text(cells)
         seen = {value: i for i, value in enumerate([*self.values, *self.others])}
         place = np.array([seen.get(v, len(seen)) for v in texts.values or []], dtype=np.int64)
@@ -81,9 +81,9 @@ class Category(Kind):
             out[:, k] = of[code]
         if self.ngrams is not None:
             self.ngrams.write(texts, out[:, k + bool(self.counts) :])
-        new = int((code == len(seen)).sum())
+        new = code == len(seen)
         expected = OFTEN * len(code) if self.counts else 0  # of many values, some are always new
-        return code == -1, {"new categories": new if new > expected else 0}
+        return code == -1, {"new categories": new} if new.sum() > expected else {}
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         state, arrays = super().to_state()

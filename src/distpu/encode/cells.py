@@ -53,6 +53,15 @@ class Cells:
         assert self.codes is not None and self.values is not None
         return np.bincount(self.codes[self.codes >= 0], minlength=len(self.values))
 
+    def shown(self, row: int) -> str:
+        """Return a cell as a message shows it."""
+        if self.codes is not None:
+            text = "" if self.codes[row] < 0 else (self.values or [])[self.codes[row]]
+            return repr(text if len(text) <= 30 else text[:27] + "...")
+        if self.number is not None:
+            return f"{self.number[row]:g}"
+        return str(self.date[row] if self.date is not None else (self.vectors or [])[row])[:30]
+
 
 def cells_of(column: pd.Series) -> Cells:
     """Return a column as the encoder sees it. What a column is depends on its type, not on its first rows."""

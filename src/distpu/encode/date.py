@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from .cells import Cells
-from .kind import Kind
+from .kind import FAR_OFF, Kind
 from .state import is_distinct, is_number, is_text
 
 ISO = "ISO8601"
@@ -157,7 +157,16 @@ class Date(Kind):
             "hour": (at - day) / np.timedelta64(1, "h"),
         }
 
-    def write(self, cells: Cells, out: np.ndarray) -> tuple[np.ndarray, dict[str, int]]:
+    @property
+    def remedy(self) -> str:
+        formats = [one for one in self.formats if one != ISO]
+        as_ever = "as 2024-01-31, or as 2024-01-31 14:05"
+        if not formats:
+            return f"write dates of {{name}} {as_ever}"
+        origin = pd.Timestamp(self._origin) + pd.Timedelta(hours=14, minutes=5)
+        return f"write dates of {{name}} as in training, such as {origin.strftime(formats[0])!r}, or {as_ever}"
+
+    def write(self, cells: Cells, out: np.ndarray) -> tuple[np.ndarray, dict[str, np.ndarray]]:
         at = self.dates(cells)
         blank = np.isnat(at)
         found = self._parts(np.where(blank, self._origin, at))
@@ -165,10 +174,7 @@ class Date(Kind):
             out[:, j] = np.where(blank, np.nan, found[part])
         span = max(self.last, 366.0)
         far = ~blank & ((found["days"] > self.last + FAR * span) | (found["days"] < -FAR * span))
-        return blank, {
-            "no date": int((blank & ~cells.blank).sum()),
-            "far outside the range in training": int(far.sum()),
-        }
+        return blank, {"no date": blank & ~cells.blank, FAR_OFF: far}
 
     @classmethod
     def from_state(cls, state: dict[str, Any], arrays: dict[str, np.ndarray], where: str) -> Date:

@@ -9,6 +9,8 @@ import numpy as np
 from .cells import Cells
 from .state import Rules, check
 
+FAR_OFF = "far outside the range in training"
+
 
 class Kind:
     """One column of a table, once it is known what it holds."""
@@ -25,8 +27,13 @@ class Kind:
         """What stands for a blank in each of the columns that are written."""
         raise NotImplementedError
 
-    def write(self, cells: Cells, out: np.ndarray) -> tuple[np.ndarray, dict[str, int]]:
-        """Fill `out`. Return which rows are blank, and how many cells are not as in training, by what they are."""
+    @property
+    def remedy(self) -> str:
+        """What to do about cells that cannot be read, with {name} for the column; empty where there is nothing."""
+        return ""
+
+    def write(self, cells: Cells, out: np.ndarray) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+        """Fill `out`. Return which rows are blank, and which cells are not as in training, by what they are."""
         raise NotImplementedError
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:

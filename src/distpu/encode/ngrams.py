@@ -41,6 +41,7 @@ class NGrams:
     def fit(cls, texts: Sequence[str], components: int, terms: int, words: bool = True) -> NGrams | None:
         """Learn from different texts; None if they have too little in common."""
         from sklearn.utils.extmath import randomized_svd
+        from threadpoolctl import threadpool_limits
 
         if len(texts) > ROWS:
             texts = [texts[i] for i in np.sort(np.random.RandomState(0).permutation(len(texts))[:ROWS])]
@@ -56,7 +57,8 @@ class NGrams:
         k = min(components, *(n - 1 for n in weights.shape))
         if k < 1:
             return None
-        _, size, directions = randomized_svd(weights, k, random_state=0)
+        with threadpool_limits(1, "blas"):  # sums of several threads differ in the last bits, and so would the numbers
+            _, size, directions = randomized_svd(weights, k, random_state=0)
         kept = size > 1e-6
         made.directions = np.ascontiguousarray(directions[kept].T.astype(np.float32))
         return made if made.width else None

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from .cells import Cells
-from .kind import Kind
+from .kind import FAR_OFF, Kind
 from .state import is_distinct, is_flag, is_number, one_of
 
 MOST = 3.0e38  # of float32
@@ -22,6 +22,7 @@ _DRESSED = re.compile(
     rf"(?:[{_CURRENCY}]|usd|eur|gbp|chf)?\s*(?P<percent>%)?\s*(?P<close>\))?",
     re.IGNORECASE,
 )
+_THOUSANDS = re.compile(r"[1-9]\d{0,2}[.,]\d{3}")  # a number whose sign may be a decimal sign as well
 _BOUND = re.compile(
     r"(?:(?P<low><=?|≤|under|less than|below|up to)|(?P<high>>=?|≥|over|more than|above))\s*(?P<at>.+)", re.I
 )
@@ -83,10 +84,10 @@ def decimal_of(values: list[str]) -> str:
         if "." in digits and "," in digits:
             comma += digits.rfind(",") > digits.rfind(".")
             point += digits.rfind(".") > digits.rfind(",")
-        elif digits.count(",") == 1 and not re.search(r",\d{3}$", digits):
-            comma += 1
-        elif digits.count(".") == 1 and not re.search(r"\.\d{3}$", digits):
-            point += 1
+        elif digits.count(",") == 1:
+            comma += not _THOUSANDS.fullmatch(digits)
+        elif digits.count(".") == 1:
+            point += not _THOUSANDS.fullmatch(digits)
     return "," if comma > point else "."
 
 
@@ -156,7 +157,7 @@ class Number(Kind):
             return np.full(len(cells), np.nan)
         return cells.taken(parsed(cells.values or [], self.decimal, self.ordered), np.nan)
 
-    def write(self, cells: Cells, out: np.ndarray) -> tuple[np.ndarray, dict[str, int]]:
+    def write(self, cells: Cells, out: np.ndarray) -> tuple[np.ndarray, dict[str, np.ndarray]]:
         value = self.values(cells)
         out[:, 0] = value
         blank, known = np.isnan(value), np.zeros(len(value), dtype=bool)
@@ -168,4 +169,4 @@ class Number(Kind):
         span = self.high - self.low or max(abs(self.high), 1.0)
         far = (value > self.high + FAR * span) | (value < self.low - FAR * span)
         odd = blank & ~known & ~cells.blank
-        return blank & ~known, {"no number": int(odd.sum()), "far outside the range in training": int(far.sum())}
+        return blank & ~known, {"no number": odd, FAR_OFF: far}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..params import near
 from .category import Boolean, Category
 from .cells import cells_of
+from .changes import Change, change_of, tell_changes
 from .date import Date
 from .frames import as_pandas, is_frame
 from .kind import Kind
@@ -28,7 +29,7 @@ from .number import MOST, Number
 from .recognise import Found, Limits, recognise
 from .state import Rules, check, is_flag, is_text, is_whole, maybe, one_of
 from .text import Text
-from .told import SHOWN, refuse_infinite, tell
+from .told import SHOWN, Strange, refuse_infinite
 from .vector import Vector
 
 HOWS: dict[str, type[Kind]] = {kind.how: kind for kind in (Number, Boolean, Category, Date, Text, Vector)}
@@ -111,13 +112,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.columns_: list[Column] = []
         infinite: dict[str, np.ndarray] = {}
         given_away = self._leaks(frame, y)
+        changes: dict[str, tuple[Change, str]] = {}
         for name in frame.columns:
             found, blank = self._recognised(name, part[name], frame[name], limits, infinite)
+            found = self._changed(name, found, part[name], frame[name], changes)
             if found.maker is not None and name in given_away:
                 told = f"it alone tells labelled from unlabelled rows (AUC {given_away[name]:.3f})"
                 found = Found("leak", f"left out: {told}, as a column does that is filled in with the label")
             self._add(name, found, blank)
         refuse_infinite(infinite)
+        tell_changes(changes)
         self.feature_names_in_ = np.array(list(frame.columns), dtype=object)
         self.n_features_in_ = len(self.feature_names_in_)
         if not self._parts:
@@ -140,6 +144,18 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if seen.number is not None and (bad := np.abs(seen.number) >= MOST).any():
             infinite[name] = bad
         return recognise(name, cells, limits, name in self.keep), seen.blank
+
+    def _changed(
+        self, name: str, found: Found, column: pd.Series, whole: pd.Series, changes: dict[str, tuple[Change, str]]
+    ) -> Found:
+        """Say of a column that changes its kind half way where it does, and add it to `changes`."""
+        complete = isinstance(found.maker, Number) and (found.maker.clean or bool(found.maker.words))
+        if found.maker is None or complete or (change := change_of(cells_of(column))) is None:
+            return found
+        change = change_of(cells_of(whole)) or change if len(whole) > len(column) else change
+        kind = {"number": "numbers, with blanks for the other texts", "date": "dates, with blanks for the other texts"}
+        changes[name] = change, kind.get(found.kind, f"a {found.kind}")
+        return replace(found, done=f"{found.done}; {change}")
 
     def _add(self, name: str, found: Found, blank: np.ndarray) -> None:
         if found.maker is None:
@@ -176,27 +192,25 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         frame = self._chosen(self._frame(X))
         out = np.empty((len(frame), self.width_), dtype=np.float32)
-        strange: dict[str, dict[str, int]] = {}
+        strange = Strange()
         for start in range(0, len(frame), ROWS):
             self._write(frame.iloc[start : start + ROWS], out[start : start + ROWS], strange)
-        tell(strange)
+        strange.tell()
         return out
 
-    def _write(self, frame: pd.DataFrame, out: np.ndarray, strange: dict[str, dict[str, int]]) -> None:
+    def _write(self, frame: pd.DataFrame, out: np.ndarray, strange: Strange) -> None:
         at = 0
         for part in self._parts:
             name, n = part.column.name, part.column.width - part.indicator
             own = out[:, at : at + n]
-            blank, odd = part.maker.write(cells_of(frame[name]), own)
+            cells = cells_of(frame[name])
+            blank, odd = part.maker.write(cells, own)
+            strange.add(name, part.maker, cells, odd)
             if self.blanks == "fill":
                 for j, fill in enumerate(part.maker.fills):
                     own[np.isnan(own[:, j]), j] = fill
             if part.indicator:
                 out[:, at + n] = blank
-            for what, count in odd.items():
-                if count:
-                    of = strange.setdefault(name, {})
-                    of[what] = of.get(what, 0) + count
             at += part.column.width
 
     def numbers(self, X: Any) -> pd.DataFrame:
@@ -204,7 +218,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
         For an encoder with plain_: training had nothing but numbers, and the rows pass as they are.
         """
-        frame, strange = self._chosen(self._frame(X)), {}
+        frame, strange = self._chosen(self._frame(X)), Strange()
         columns = {}
         for part in self._parts:
             assert isinstance(part.maker, Number)
@@ -213,14 +227,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             blank, odd = part.maker.write(cells, unused)
             value = part.maker.values(cells)
             if self.blanks == "fill" and blank.any():
-                value, odd = (
-                    np.where(blank, part.maker.fill, value),
-                    odd | {"blank, unlike in training": int(blank.sum())},
-                )
+                value, odd = np.where(blank, part.maker.fill, value), odd | {"blank, unlike in training": blank}
             columns[part.column.name] = value
-            if any(odd.values()):
-                strange[part.column.name] = {what: count for what, count in odd.items() if count}
-        tell(strange)
+            strange.add(part.column.name, part.maker, cells, odd)
+        strange.tell()
         return pd.DataFrame(columns, index=frame.index)
 
     @property
@@ -240,6 +250,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         for part in self._parts:
             names += part.maker.names(part.column.name) + [f"{part.column.name} (blank)"] * part.indicator
         return np.array(names, dtype=object)
+
+    @property
+    def sources_(self) -> list[str]:
+        """The column of the frame from which each column of transform comes."""
+        return [part.column.name for part in self._parts for _ in range(part.column.width)]
 
     # --------------------------------------------------------------- checks
 

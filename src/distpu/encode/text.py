@@ -29,7 +29,7 @@ class Text(Kind):
     def fills(self) -> list[float]:
         return [0.0] * (len(SHAPES) + self.ngrams.width)
 
-    def write(self, cells: Cells, out: np.ndarray) -> tuple[np.ndarray, dict[str, int]]:
+    def write(self, cells: Cells, out: np.ndarray) -> tuple[np.ndarray, dict[str, np.ndarray]]:
         texts = as_text(cells)
         shape = np.array([_shape(text) for text in texts.values or []], dtype=np.float32).reshape(-1, len(SHAPES))
         out[:, : len(SHAPES)] = texts.taken(shape, np.zeros(len(SHAPES)))

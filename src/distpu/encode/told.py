@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass, field
 
 import numpy as np
+
+from .cells import Cells
+from .kind import FAR_OFF, Kind
 
 SHOWN = 5  # columns that a warning names
 
@@ -24,15 +28,46 @@ def refuse_infinite(infinite: dict[str, np.ndarray]) -> None:
     )
 
 
-def tell(strange: dict[str, dict[str, int]]) -> None:
-    """Warn once of all cells that are not as in training."""
-    if not strange:
-        return
-    of = [f"{name!r} ({', '.join(f'{n} {what}' for what, n in what.items())})" for name, what in strange.items()]
-    more = f" and {len(of) - SHOWN} more columns" if len(of) > SHOWN else ""
-    warnings.warn(
-        f"cells that are not as in training: {', '.join(of[:SHOWN])}{more}; words and new values are read as blanks, "
-        "far-off numbers as they are",
-        UserWarning,
-        stacklevel=4,
-    )
+class StrangeCells(UserWarning):
+    """Cells that are not as in training. `kinds` has the pairs of column and what its cells are."""
+
+    def __init__(self, text: str, kinds: frozenset[tuple[str, str]]) -> None:
+        super().__init__(text)
+        self.kinds = kinds
+
+
+@dataclass
+class Strange:
+    """Counts cells that are not as in training, column by column, with an example of each kind."""
+
+    counts: dict[str, dict[str, int]] = field(default_factory=dict)
+    examples: dict[tuple[str, str], str] = field(default_factory=dict)
+    remedies: dict[str, str] = field(default_factory=dict)  # by column
+
+    def add(self, name: str, maker: Kind, cells: Cells, odd: dict[str, np.ndarray]) -> None:
+        for what, rows in odd.items():
+            if count := int(rows.sum()):
+                of = self.counts.setdefault(name, {})
+                of[what] = of.get(what, 0) + count
+                self.examples.setdefault((name, what), cells.shown(int(rows.argmax())))
+                if what != FAR_OFF and maker.remedy:
+                    self.remedies[name] = maker.remedy
+
+    def tell(self) -> None:
+        """Warn once of all of them."""
+        if not self.counts:
+            return
+        of = []
+        for name, counts in self.counts.items():
+            parts = [f"{n} {what}, such as {self.examples[name, what]}" for what, n in counts.items()]
+            of.append(f"{name!r} ({'; '.join(parts)})")
+        more = f" and {len(of) - SHOWN} more columns" if len(of) > SHOWN else ""
+        kinds = frozenset(self.examples)
+        text = f"cells that are not as in training: {', '.join(of[:SHOWN])}{more}"
+        if any(what != FAR_OFF for _, what in kinds):
+            text += "; what cannot be read and new values count as blank"
+        if any(what == FAR_OFF for _, what in kinds):
+            text += "; far-off numbers are taken as they are: check their unit"
+        for name, remedy in list(self.remedies.items())[:SHOWN]:
+            text += f"; {remedy.format(name=repr(name))}"
+        warnings.warn(StrangeCells(text, kinds), stacklevel=4)

@@ -26,7 +26,7 @@ class Vector(Kind):
     def fills(self) -> list[float]:
         return [0.0] * self.length
 
-    def write(self, cells: Cells, out: np.ndarray) -> tuple[np.ndarray, dict[str, int]]:
+    def write(self, cells: Cells, out: np.ndarray) -> tuple[np.ndarray, dict[str, np.ndarray]]:
         out[:] = np.nan
         good = np.zeros(len(out), dtype=bool)
         for i, value in enumerate(cells.vectors or []):
@@ -34,7 +34,7 @@ class Vector(Kind):
             if row is not None and len(row) == self.length:
                 out[i], good[i] = row, True
         blank = ~good
-        return blank, {f"no vector of {self.length} numbers": int((blank & ~cells.blank).sum())}
+        return blank, {f"no vector of {self.length} numbers": blank & ~cells.blank}
 
 
 def numbers(value: object) -> np.ndarray | None:
