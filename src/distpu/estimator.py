@@ -37,7 +37,7 @@ Self = TypeVar("Self", bound="PUEstimator")
 HELD_OUT = 5  # one row in so many is held out of training for calibrate=True, in a method that has no such rows anyway
 # parameters that configs of version 0.1 do not have
 ADDED = {"threshold": "auto", "calibrate": "auto", "validation_fraction": 0.0, "views": "none", "pretrained": None}
-ADDED |= {"encode": "auto", "neg_label": None, "found_label": None}
+ADDED |= {"encode": "auto", "neg_label": None, "found_label": None, "shuffle": "auto"}
 ADDED |= {"level": False, "reliable": "spy", "neighbours": 10, "convergence": "auto", "guard": 0.05}
 
 

@@ -18,6 +18,7 @@ from .. import nets
 from ..estimator import PUEstimator
 from ..files.fitted import Fitted
 from ..files.run_folder import Json, RunFolder
+from ..files.scratch import forgetting, mapped
 from ..inputs import as_channels_first, layout_of, refuse_infinite
 from ..params import near, param, resolved, tuned
 from ..prior import ON_SCORES, Estimate, estimated_from_scores, named
@@ -33,6 +34,7 @@ from ..train.validation import Validation, held_out
 from ..train.views import check_views, views_for
 from ._first_pass import scores_by_halves
 
+ON_DISK = 2**31  # bytes of a memory map from which an epoch is shuffled by blocks: a smaller one stays in memory
 SMALL = 20_000  # with fewer rows, preset="auto" takes the preset "small" of a method that has one
 _TURN = threading.RLock()  # fits in several threads take turns, because they share torch's random state
 
@@ -82,6 +84,9 @@ class NetworkMethod(PUEstimator):
     batch_size: int = tuned(256, "rows in a step", least=2)
     sampling: str = tuned("mixed", "labelled rows in a batch: left to chance ('mixed'), spread evenly ('stratified'), "
                           "or a fixed number in each ('paired')", one_of=tuple(SAMPLINGS))  # fmt: skip
+    shuffle: str = param("auto", "what an epoch shuffles: 'rows', or 'blocks' of neighbouring rows, which suits rows "
+                         "on disk; 'auto': 'blocks' for a memory map of more than 2 GiB",
+                         one_of=("auto", "rows", "blocks"))  # fmt: skip
     views: Any = param("none", "random views of the images that the network is trained on: 'none', 'auto' by the kind "
                        "of images (shifts, flips; tables have none), or a function of a batch")  # fmt: skip
     validation_fraction: float = param(
@@ -149,7 +154,9 @@ class NetworkMethod(PUEstimator):
             rows, s = rows[~held], s[~held]
         x, extra = as_tensor(rows), {name: as_tensor(array) for name, array in sets.items()}
         build, views = self._builder(x), views_for(self.views, rows)
-        data = PUData(x, torch.from_numpy(s).float(), self.prior_, extra).to(device)
+        on_disk = mapped(rows)
+        blocks = self.shuffle == "blocks" or (self.shuffle == "auto" and on_disk is not None and x.nbytes > ON_DISK)
+        data = PUData(x, torch.from_numpy(s).float(), self.prior_, extra, blocks, forgetting(on_disk)).to(device)
 
         def report(stage: str, epoch: Epoch) -> None:  # the bar has room for the sum of the terms only
             note = f"loss {sum(epoch.terms.values()):.4f}"

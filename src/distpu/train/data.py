@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor
@@ -29,6 +29,8 @@ class PUData:
     s: Tensor  # (n,) float: 1 labelled positive, 0 unlabelled; on the device that trains
     prior: float  # share of positives among the unlabelled rows
     extra: dict[str, Tensor] = field(default_factory=dict)  # other row sets that a method's fit takes
+    blocks: bool = False  # whether x lies on disk and an epoch is shuffled by blocks (blocks.py)
+    forget: Callable[[], None] = lambda: None  # takes the pages of x that were read out of this process's memory
 
     def __len__(self) -> int:
         return len(self.s)
@@ -61,7 +63,8 @@ class PUData:
     def to(self, device: torch.device) -> PUData:
         """Move the data to the device, except an x that would take more than half of the memory free there."""
         extra = {name: rows.to(device) for name, rows in self.extra.items()}
-        return PUData(self.x.to(device) if fits(self.x, device) else self.x, self.s.to(device), self.prior, extra)
+        x = self.x.to(device) if fits(self.x, device) and not self.blocks else self.x
+        return replace(self, x=x, s=self.s.to(device), extra=extra)
 
 
 def fits(x: Tensor, device: torch.device) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from . import blocks
 from .data import Batch, PUData
 from .sampling import SAMPLINGS
 
@@ -151,6 +152,18 @@ def epochs(step: Step, data: PUData, recipe: Recipe, first: int = 0) -> Iterator
     """Train, and yield each epoch when it ends. The body of the caller's for loop takes the place of callbacks."""
     for number in range(first, recipe.epochs):
         step.begin(number / recipe.epochs, recipe.rate(number))
-        for batch in data.batches(step.objective.batches(data.s, recipe)):
+        for batch in _batches(step.objective, data, recipe):
             step(batch)
         yield Epoch(number, recipe.epochs, recipe.rate(number), step.means())
+
+
+def _batches(objective: Objective, data: PUData, recipe: Recipe) -> Iterator[Batch]:
+    """Return the batches of an epoch. An objective that cuts its batches itself reads rows on disk one by one."""
+    kind = type(objective)
+    if not data.blocks or kind.batches is not Objective.batches:
+        return data.batches(objective.batches(data.s, recipe))
+    if kind.rows is Objective.rows:
+        return blocks.batches(data, recipe)
+    visits = torch.zeros_like(data.s, dtype=torch.bool)
+    visits[objective.rows(data.s)] = True
+    return blocks.batches(data, recipe, visits)

@@ -45,7 +45,8 @@ class Run:
         self._validation = validation
         self._build, self._folder, self._report, self._observe = build, folder, report, observe
         self._logged = folder.log() if folder else None  # what a killed run has logged
-        unlabelled = torch.nonzero(data.s == 0).flatten()
+        some = torch.arange(0, len(data), max(1, len(data) // 10_000) if data.blocks else 1, device=data.s.device)
+        unlabelled = some[data.s[some] == 0]
         watched = unlabelled[:: max(1, math.ceil(len(unlabelled) / 2048))]  # enough for a share to a percent
         self._watched = data.rows(watched).to(data.s.device)
         self._work = 0.0  # of one row's pass through a network
