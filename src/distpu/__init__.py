@@ -8,7 +8,10 @@
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+
+TYPE_CHECKING = False  # as type checkers know it; importing typing takes longer than all the rest
+if TYPE_CHECKING:
+    from typing import Any
 
 __version__ = "0.1.0"
 

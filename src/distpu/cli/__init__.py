@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from .. import __version__
+from ._ending import ended
 from .compare import compare
 from .data import data
 from .demo import demo
@@ -30,41 +31,9 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions
 def main() -> None:
     """Run the command line; a user's mistake is one line on stderr and exit code 2."""
     import os
-    import warnings
 
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # spinning threads are slow where processes share cores
-    with warnings.catch_warnings():
-        warnings.showwarning = lambda message, *_, **__: _say(message)
-        try:
-            code = app(prog_name="distpu", standalone_mode=False)
-        except (KeyboardInterrupt, typer.Abort):
-            code = 130
-        except OSError as error:
-            code = _mistake(f"{error.filename}: {error.strerror}" if error.filename else error)
-        except (ValueError, FloatingPointError) as error:
-            code = _mistake(error)
-        except ImportError as error:
-            if "pip install" not in str(error):  # not a package that is an extra: a mistake of ours
-                raise
-            code = _mistake(error)
-        except Exception as error:
-            # An error of typer itself has format_message; its class lives elsewhere in each version.
-            if not hasattr(error, "format_message"):
-                raise
-            path = getattr(getattr(error, "ctx", None), "command_path", "distpu")
-            code = _mistake(f"{error.format_message().rstrip('.')} ({path} --help shows how)")
-    if code == 130:
-        _say("stopped; what was finished is kept, and the same command goes on from there")
-    sys.exit(code)
-
-
-def _say(what: object) -> None:
-    print(f"distpu: {' '.join(str(what).split())}", file=sys.stderr)
-
-
-def _mistake(what: object) -> int:
-    _say(what)
-    return 2
+    sys.exit(ended(lambda: app(prog_name="distpu", standalone_mode=False)))
 
 
 @app.callback(invoke_without_command=True)

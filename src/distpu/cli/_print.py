@@ -9,7 +9,7 @@ from typing import Any
 
 
 def terminal_width() -> int:
-    return shutil.get_terminal_size().columns  # 80 where there is no terminal
+    return max(20, shutil.get_terminal_size().columns)  # 80 where there is no terminal
 
 
 def visible(value: Any, most: int = 24) -> str:
