@@ -1,6 +1,8 @@
 """scikit-learn models in files: read back as they were, or refused in one line."""
 
 import json
+import subprocess
+import sys
 import zipfile
 
 import numpy as np
@@ -83,3 +85,14 @@ def test_a_bad_tree_is_found_however_deep_it_lies(rows, tmp_path, monkeypatch):
     monkeypatch.setattr(models, "MOST_NESTED", 5)
     with pytest.raises(ValueError, match="nested too deeply to be checked"):
         models.load(tmp_path / "model")
+
+
+def test_a_model_of_scikit_learn_is_read_without_torch(rows, tmp_path):
+    """Importing skops imports all of scikit-learn, which would import torch: two seconds of every predict."""
+    models.save(tmp_path / "model", {"model": RandomForestClassifier(2).fit(*rows)}, "BaggingPU")
+    code = (
+        "import sys; from pathlib import Path; from distpu.files import models; "
+        f"models.load(Path({str(tmp_path / 'model')!r})); print('torch' in sys.modules, models.BRIDGE in sys.modules)"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.split() == ["False", "False"]

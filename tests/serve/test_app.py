@@ -211,6 +211,38 @@ def test_words_among_numbers_are_taken_as_in_training(tmp_path):
     assert message == "row 0: column 'limit' must be a number or a text, or null; it is True"
 
 
+@pytest.mark.parametrize("extra, key", [({"order_id": range(200)}, "order_id"), ({}, "id")])
+def test_rows_are_given_back_with_the_id_that_they_bring(tmp_path, extra, key):
+    """Of a model that was not told which column names the rows."""
+    random = np.random.default_rng(0)
+    X = pd.DataFrame(
+        {**extra, "a": random.normal(size=200) + (np.arange(200) < 80), "b": random.choice(["x", "y"], 200)}
+    )
+    ElkanNoto(LogisticRegression(), random_state=0).fit(X, np.arange(200) < 40, folder=tmp_path / "run")
+    client = TestClient(create_app(Scorer(tmp_path / "run")))
+    given = [{"a": 1.0, "b": "x", key: "A-17"}, {"a": 1.0, "b": "x"}]
+    assert [row["id"] for row in client.post("/score", json=given).json()["rows"]] == ["A-17", 1]
+    assert (
+        client.get("/schema").json()["id"] == key and f"&quot;{key}&quot;: &quot;A-17&quot;" in client.get("/docs").text
+    )
+
+
+def test_numbers_may_be_sent_as_the_training_file_wrote_them(tmp_path):
+    random = np.random.default_rng(0)
+    sums = random.lognormal(6, 2, 200).round(3)
+    X = pd.DataFrame({"sum": [f"{v:.3f} EUR".replace(".", ",") for v in sums], "a": random.normal(size=200)})
+    model = ElkanNoto(LogisticRegression(), random_state=0).fit(X, np.arange(200) < 40, folder=tmp_path / "run")
+    client = TestClient(create_app(Scorer(tmp_path / "run")))
+    answer = client.post("/score", json=[{"sum": "1,234 EUR", "a": 0.5}, {"sum": 1.234, "a": 0.5}]).json()
+    expected = model.predict_proba(pd.DataFrame({"sum": ["1,234 EUR"], "a": [0.5]}))[0, 1]
+    assert [row["probability"] for row in answer["rows"]] == pytest.approx([expected] * 2, rel=1e-6)
+    assert not answer["warnings"]
+
+
+def test_a_number_of_rows_is_no_cut_of_a_server(run):
+    assert "counts the rows of one file" in refused("serve", run, "--threshold", "rows=5")
+
+
 def test_calls_at_the_same_time_get_their_own_answers(client):
     given = rows(40)
     alone = [client.post("/score", json=[row]).json()["rows"][0]["score"] for row in given[:8]]

@@ -19,7 +19,8 @@ def serve(
     port: Annotated[int, typer.Option(metavar="N", min=1, max=65535, help="The port.")] = 8000,
     workers: Annotated[int, typer.Option(metavar="N", min=1, help="Processes, each with a copy of the model.")] = 1,
     id: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="The column that names the rows, else the model's own.")
+        str | None,
+        typer.Option(metavar="COLUMN", help="The column that names the rows, else the model's own, else 'id'."),
     ] = None,
     threshold: Threshold = None,
     max_rows: Annotated[int, typer.Option(metavar="N", min=1, help="Rows of one call at most.")] = 10_000,
@@ -33,6 +34,8 @@ def serve(
 
         curl -H 'Content-Type: application/json' -d '[{"amount": 12.5}]' http://127.0.0.1:8000/score
 
+    A row is given back with its id: the value of --id COLUMN, of the model's own id column, or of the key "id".
+
     There is no password: other machines reach the server only with --host 0.0.0.0, which belongs behind a proxy.
     """
     from ..files.run_folder import RunFolder
@@ -40,8 +43,11 @@ def serve(
     from ..threshold.choice import read_choice
 
     RunFolder(folder).check_finished()
-    if threshold is not None:
-        read_choice(threshold)
+    if threshold is not None and read_choice(threshold).kind == "rows":
+        raise ValueError(
+            f"--threshold {threshold} counts the rows of one file, but a server scores each row by itself; give a "
+            "probability such as 0.3, or precision=0.9"
+        )
     need("fastapi", "serve", "serving")
     need("uvicorn", "serve", "serving")
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -13,6 +17,7 @@ from . import atomic, boosters
 # skops trusts scikit-learn's and numpy's own types. These two hold the arrays of trees, which are checked below.
 TRUSTED = ["sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor", "sklearn.tree._tree.Tree"]
 
+BRIDGE = "sklearn.externals.array_api_compat.torch"  # importing it imports torch
 MOST_NESTED = 200  # levels of lists, dicts and objects; a pipeline in a pipeline takes about five each
 
 
@@ -63,10 +68,25 @@ def _strange(content: bytes) -> list[str]:
 
 def _skops() -> Any:
     try:
-        import skops.io
+        with _without_torch():
+            import skops.io
     except ImportError:
         raise ImportError("saving a method around a scikit-learn model needs skops: pip install skops") from None
     return skops.io
+
+
+@contextmanager
+def _without_torch() -> Iterator[None]:
+    """Keep skops, which imports every package in scikit-learn when it is imported, from importing torch by that."""
+    if BRIDGE in sys.modules or "skops.io" in sys.modules:
+        yield
+        return
+    stand_in = sys.modules[BRIDGE] = ModuleType(BRIDGE)
+    try:
+        yield
+    finally:
+        if sys.modules.get(BRIDGE) is stand_in:
+            del sys.modules[BRIDGE]
 
 
 def _check_trees(found: Any, columns: int = 0, depth: int = 0) -> None:

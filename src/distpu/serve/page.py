@@ -17,7 +17,13 @@ def example(schema: Schema) -> Any:
     """Return a row as a client may send it."""
     if schema.width is not None:
         return [0.0] * schema.width
-    return {column.name: EXAMPLES.get(column.kind, "text") for column in schema.used}
+    named = {} if schema.id is None else {schema.id: "A-17"}
+    return named | {column.name: EXAMPLES.get(column.kind, "text") for column in schema.used}
+
+
+def _id(schema: Schema) -> str:
+    number = "its number in the call"
+    return number if schema.id is None else f"what you send as <code>{escape(schema.id)}</code>, else {number}"
 
 
 def page(facts: dict[str, Any], schema: Schema, limits: Limits) -> str:
@@ -35,9 +41,9 @@ def page(facts: dict[str, Any], schema: Schema, limits: Limits) -> str:
 <h2>POST /score</h2>
 <p>Send a list of rows, or an object with the key <code>rows</code>. Blanks are <code>null</code>.</p>
 <pre>curl -H 'Content-Type: application/json' -d '[{row}]' ADDRESS/score</pre>
-<p>The answer has for each row its id, its score (positive from 0 on), its probability of being positive, and the
-decision, 1 where the model calls the row positive. A call takes {limits.rows:,} rows, {limits.bytes:,} bytes at most.
-Rows that do not fit are refused with status 422 and a list of what is wrong.</p>
+<p>The answer has for each row its id ({_id(schema)}), its score (positive from 0 on), its probability of being
+positive, and the decision, 1 where the model calls the row positive. A call takes {limits.rows:,} rows,
+{limits.bytes:,} bytes at most. Rows that do not fit are refused with status 422 and a list of what is wrong.</p>
 <h2>Columns</h2>{table}
 <h2>Other calls</h2><p>GET /health, /version, /schema, /openapi.json</p></body></html>
 """

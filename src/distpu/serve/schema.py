@@ -54,9 +54,12 @@ class Schema:
         encoder = getattr(model, "encoder_", None)
         names = getattr(model, "feature_names_in_", None)
         self.width: int | None = None
+        self._signs: dict[str, str] = {}  # the decimal sign of columns of numbers that hold texts too
         if encoder is not None:
-            mixed = _mixed(encoder)
-            self.columns = [Column(c.name, MIXED if c.name in mixed else c.kind, c.used) for c in encoder.columns_]
+            self._signs = _mixed(encoder)
+            self.columns = [
+                Column(c.name, MIXED if c.name in self._signs else c.kind, c.used) for c in encoder.columns_
+            ]
         elif names is not None:
             self.columns = [Column(str(name), "number", True) for name in names]
         else:
@@ -64,8 +67,7 @@ class Schema:
             if len(shape) != 1:
                 raise ValueError(f"the model takes images of shape {shape}; distpu serve takes tables")
             self.columns, self.width = [], int(shape[0])
-        own = getattr(encoder, "id", None)
-        self.id = id if id is not None else own if isinstance(own, str) else None
+        self.id = None if self.width is not None else id if id is not None else _own_id(encoder, self.columns)
         self.used = [column for column in self.columns if column.used]
         self.known = {column.name: column for column in self.columns}
 
@@ -158,16 +160,31 @@ class Schema:
         columns: dict[str, Any] = {}
         for column in self.used:
             values = [row[column.name] for row in rows]
+            if column.name in self._signs:
+                values = [_as_written(value, self._signs[column.name]) for value in values]
             if column.kind == "number":
                 values = np.array([math.nan if value is None else float(value) for value in values])  # type: ignore
             columns[column.name] = pd.Series(values, dtype=float if column.kind == "number" else object)
         return pd.DataFrame(columns)
 
 
-def _mixed(encoder: Any) -> set[str]:
-    """Return the columns of numbers in which the encoder also knows words, or texts such as '<1'."""
-    parts = getattr(encoder, "_parts", ())
-    return {p.column.name for p in parts if isinstance(p.maker, Number) and (p.maker.ordered or p.maker.words)}
+def _own_id(encoder: Any, columns: list[Column]) -> str | None:
+    """Return the column that names the rows: the model's own, the only one that was recognised as an id, or "id"."""
+    told, known = getattr(encoder, "id", None), [column.name for column in columns if column.kind == "id"]
+    if isinstance(told, str) or len(known) == 1:
+        return told if isinstance(told, str) else known[0]
+    return None if any(column.name == "id" for column in columns) else "id"
+
+
+def _mixed(encoder: Any) -> dict[str, str]:
+    """Return the columns of numbers that held texts too, such as '<1' or '5 EUR', with their decimal sign."""
+    found = [part for part in getattr(encoder, "_parts", ()) if isinstance(part.maker, Number)]
+    return {part.column.name: part.maker.decimal for part in found if not part.maker.clean}
+
+
+def _as_written(value: Any, decimal: str) -> Any:
+    """Return a number as the training file wrote it: beside texts it is read like them."""
+    return repr(value).replace(".", decimal) if isinstance(value, (int, float)) else value
 
 
 def _fits(value: Any, kind: str) -> bool:
