@@ -21,7 +21,7 @@ LAYERS = [
     {"prior", "threshold", "nets"},
     {"encode"},
     {"datasets", "metrics", "inputs"},
-    {"looked"},
+    {"looked", "on_ray"},
     {"files", "params", "progress", "weights"},
     {"notebook"},
 ]

@@ -7,6 +7,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from inspect import signature
 from typing import Any
 
@@ -22,6 +23,7 @@ from .inputs import read_labels
 from .methods import make, method_class
 from .methods._wrapper import row_hashes
 from .metrics import Metric
+from .on_ray import Here, check_pool, opened
 from .params import near
 from .prior import estimate_prior, share_of
 
@@ -69,21 +71,30 @@ class Judge:
     def folds(self) -> int:
         return int(self.fold.max()) + 1
 
-    def scores(self, model: Callable[[], PUEstimator]) -> Iterator[np.ndarray]:
-        """Yield, after each fold, the scores of the rows held out so far. Other rows have NaN."""
+    def scores(self, model: Callable[[], PUEstimator], pool: Any = None, shared: Any = None) -> Iterator[np.ndarray]:
+        """Yield, after each fold, the scores of the rows held out so far. Other rows have NaN.
+
+        A pool of on_ray fits the folds, for which `shared` is this judge as the pool shares it; else this process does.
+        """
+        pool, shared = (Here(), self) if pool is None else (pool, shared)
         z = np.full(len(self.s), np.nan)
-        for i in range(self.folds):
-            out, rest = np.flatnonzero(self.fold == i), np.flatnonzero(self.fold != i)
-            fitted = model().fit(take(self.X, rest), self.s[rest])
-            with warnings.catch_warnings():  # a fold may lack rare categories: no news to a user
-                warnings.filterwarnings("ignore", "cells that are not as in training", UserWarning)
-                z[out] = fitted.decision_function(take(self.X, out))
+        for i, score in enumerate(pool.in_order(fold_scores, ((shared, model, i) for i in range(self.folds)))):
+            z[self.fold == i] = score
             yield z.copy()
 
     def value(self, z: np.ndarray, s: np.ndarray | None = None) -> Metric:
         """Return the metric of scores, more is better, over the rows that have a score. `s`: of other rows than all."""
         s, scored = self.s if s is None else s, ~np.isnan(z)
         return more_is_better(self.metric, s[scored], z[scored], self.prior, self.scenario)
+
+
+def fold_scores(judge: Judge, model: Callable[[], PUEstimator], fold: int) -> np.ndarray:
+    """Return the scores of the rows of a fold by a model of the other folds."""
+    out, rest = np.flatnonzero(judge.fold == fold), np.flatnonzero(judge.fold != fold)
+    fitted = model().fit(take(judge.X, rest), judge.s[rest])
+    with warnings.catch_warnings():  # a fold may lack rare categories: no news to a user
+        warnings.filterwarnings("ignore", "cells that are not as in training", UserWarning)
+        return fitted.decision_function(take(judge.X, out))
 
 
 @dataclass(frozen=True)
@@ -108,26 +119,34 @@ def compare_methods(
     pos_label: Any = None,
     random_state: int = 0,
     k: int = FOLDS,
+    pool: str = "local",
 ) -> Iterator[Judged | tuple[str, str]]:
     """Yield the metrics of each method on a user's own rows, or (name, reason) if the method fails.
 
     All methods get the same prior. It is given, or estimated once. PU accuracy is that among rows like the unlabelled
     ones: these rows are what a user asks about, whether the labelled rows were taken out of them or not.
+
+    pool  "local": one method after the other; "ray": methods side by side on a Ray cluster, with the same results
     """
+    check_pool(pool)
     s, _ = read_labels(y, pos_label)
     judge = Judge.of(X, s, share_of(prior, X, s), k, random_state)
-    for name in methods:
-        start, z = time.perf_counter(), np.empty(0)
-        told = told_to(name, judge.prior, random_state, preset)
-        try:
-            for scores in judge.scores(lambda name=name, told=told: make(name, told)):  # type: ignore[misc]
-                z = scores
-        except (ValueError, FloatingPointError) as why:
-            yield name, " ".join(str(why).split())
-            continue
-        seconds = time.perf_counter() - start
-        accuracy, auc = judge.value(z), metrics.pu_auc(s, z)
-        yield Judged(name, float(accuracy), accuracy.error, float(auc), float((z[s == 0] >= 0).mean()), seconds)
+    with opened(pool, "comparing on Ray") as nodes:
+        shared = nodes.share(judge)
+        tasks = [(shared, name, told_to(name, judge.prior, random_state, preset)) for name in methods]
+        yield from nodes.in_order(_judged, tasks)
+
+
+def _judged(judge: Judge, name: str, told: dict[str, Any]) -> Judged | tuple[str, str]:
+    start, z, s = time.perf_counter(), np.empty(0), judge.s
+    try:
+        for scores in judge.scores(partial(make, name, told)):
+            z = scores
+    except (ValueError, FloatingPointError) as why:
+        return name, " ".join(str(why).split())
+    seconds = time.perf_counter() - start
+    accuracy, auc = judge.value(z), metrics.pu_auc(s, z)
+    return Judged(name, float(accuracy), accuracy.error, float(auc), float((z[s == 0] >= 0).mean()), seconds)
 
 
 def told_to(name: str, prior: float, random_state: int, preset: str = "auto") -> dict[str, Any]:

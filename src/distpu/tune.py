@@ -17,6 +17,7 @@ from .estimator import PUEstimator
 from .files.run_folder import RunFolder
 from .judge import FOLDS, Judge, check_scenario, check_scorer, told_to
 from .methods import make, method_class
+from .on_ray import check_pool, opened
 from .params import Search, need
 from .prior import PriorEstimator, estimated, is_number
 
@@ -98,6 +99,7 @@ def tune_settings(
     k: int = FOLDS,
     folder: str | Path | None = None,
     report: Callable[[Trial, Trial], None] | None = None,
+    pool: str = "local",
 ) -> Tuned:
     """Search the settings of a method by a PU metric on held-out PU rows. No true label is needed.
 
@@ -110,12 +112,15 @@ def tune_settings(
     k         folds: each trial trains k models, and each row is judged by the model that has not seen it
     folder    the trials are stored there; after a kill, or for more trials, call the same function again
     report    called after each trial with the trial and the best one so far
+    pool      "local": one fold after the other; "ray": the folds of a trial side by side on a Ray cluster
 
     Every method has its search ranges in its fields (`param(..., search=...)`). All trials get the same prior, the same
     folds and the same seed. A trial is pruned after a fold if its metric is below the median of the trials so far. A
-    search that was killed and continued gives the same trials as one that was not.
+    search that was killed and continued gives the same trials as one that was not; so does one on Ray, because each
+    trial is chosen by what the trials before it gave.
     """
     optuna = need("optuna", "tune", "tuning")
+    check_pool(pool)
     check_scorer(metric)
     check_scenario(scenario)
     if method_class(method).supervised:
@@ -137,11 +142,11 @@ def tune_settings(
     extra = {"search_metric": metric, "search_scenario": scenario, "search_folds": k, "search_ranges": str(space)}
     config |= {"method": f"tune {method}", "params": {**config["params"], **extra}}
     run = None if folder is None else RunFolder(folder)
-    with run.opened(config) if run else nullcontext():
+    with run.opened(config) if run else nullcontext(), opened(pool, "tuning on Ray") as nodes:
         share = _prior(X, s, prior, run)
         told = {**told_to(method, share, random_state), **told}
         judge = Judge.of(X, s, share, k, random_state, metric, scenario)
-        search = _Search(optuna, method, space, told, judge, _values(learner, space), random_state, run)
+        search = _Search(optuna, method, space, told, judge, nodes, _values(learner, space), random_state, run)
         spent = sum(trial.seconds for trial in search.trials)
         while not (trials and len(search.trials) >= trials) and not (minutes and spent >= 60 * minutes):
             trial = search.next()
@@ -176,12 +181,14 @@ class _Search:
         space: dict[str, Search],
         told: dict[str, Any],
         judge: Judge,
+        nodes: Any,
         default: dict[str, Any],
         seed: int,
         folder: RunFolder | None,
     ):
         self.optuna, self.method, self.told = optuna, method, told
         self.judge, self.seed, self.folder = judge, seed, folder
+        self.nodes, self.shared = nodes, nodes.share(judge)
         self.ranges = {name: _range(optuna, where) for name, where in space.items()}
         self.at_default = {name: value for name, value in default.items() if _holds(self.ranges[name], value)}
         self.kept = _sample(judge.s, seed)
@@ -221,7 +228,8 @@ class _Search:
         values: list[float] = []
         error, state, why, z = 0.0, COMPLETE, "", np.empty(0)
         try:
-            for fold, z in enumerate(self.judge.scores(partial(make, self.method, {**self.told, **settings})), 1):
+            model = partial(make, self.method, {**self.told, **settings})
+            for fold, z in enumerate(self.judge.scores(model, self.nodes, self.shared), 1):
                 found = self.judge.value(z)
                 values, error = [*values, float(found)], found.error
                 asked.report(values[-1], fold)

@@ -25,7 +25,7 @@ def followed(tmp_path_factory):
         scope: dict = {}
         exec(data, scope)
         commands = [line.split()[1:] for line in text_of("docs/predict.md").splitlines() if line.startswith("distpu ")]
-        assert len(commands) == 7
+        assert len(commands) == 8
         for words in commands:
             done(*words)
         for block in python:

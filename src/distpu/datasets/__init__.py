@@ -21,10 +21,11 @@ from .pieces import count_rows, pieces
 from .places import found, home
 from .readers import breast_cancer, cifar10, digits, fashion_mnist
 from .table import read
+from .workbook import of_sheet
 
 __all__ = ["COUNTS", "MD5", "NAMES", "SOURCES", "Dataset", "Images", "Info", "catalog", "check_column", "count_rows",
-           "has_looked_at", "info", "is_image_folder", "load", "path_columns", "pieces", "read", "read_image_table",
-           "read_images", "read_label_array"]  # fmt: skip
+           "has_looked_at", "info", "is_image_folder", "load", "of_sheet", "path_columns", "pieces", "read",
+           "read_image_table", "read_images", "read_label_array"]  # fmt: skip
 
 
 def load(name: str, root: str | Path | None = None, download: bool = True) -> Dataset:

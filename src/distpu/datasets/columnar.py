@@ -1,26 +1,25 @@
-"""Reads Parquet, Arrow, Feather and Excel files."""
+"""Reads Parquet, Arrow and Feather files, and Excel files by way of workbook.py."""
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..params import need
+from . import workbook
 from .damaged import one_line
 
 if TYPE_CHECKING:
     import pandas as pd
 
 ARROW = (".arrow", ".feather", ".ipc", ".arrows")
-EXCEL = (".xlsx", ".xlsm")
-PLAUSIBLE = 2**31  # bytes that the parts of a workbook may become
+EXCEL = workbook.KINDS
 
 
 def read(path: Path, kind: str) -> pd.DataFrame:
     if kind in EXCEL:
-        return _excel(path)
+        return workbook.read(path)
     if kind == ".parquet":
         import pandas as pd
 
@@ -32,26 +31,42 @@ def read(path: Path, kind: str) -> pd.DataFrame:
 
 
 def pieces(
-    path: Path, kind: str, columns: list[str] | None, rows: int, names: Collection[str] = ()
+    path: Path, kind: str, columns: list[str] | None, rows: int, names: Collection[str] = (), first: int = 0
 ) -> Iterator[pd.DataFrame]:
-    """Yield the table in pieces; a workbook is read at once, because it has at most a million rows.
+    """Yield the table in pieces of `rows` rows, the last one shorter, from piece number `first` on.
 
-    Whole numbers of the columns `names` stay whole beside a blank: as floats, long ids would become the same.
+    A workbook is read at once, because it has at most a million rows. Whole numbers of the columns `names` stay whole
+    beside a blank: as floats, long ids would become the same.
     """
     if kind in EXCEL:
-        whole = _excel(path)
-        for start in range(0, len(whole), rows):
+        whole = workbook.read(path)
+        for start in range(first * rows, len(whole), rows):
             yield whole[start : start + rows].reset_index(drop=True)
         return
     with one_line(path, "write it again"):
-        batches = _batches(path, kind, columns, rows)
+        tables = _of_rows(_batches(path, kind, columns, rows, first * rows), rows)
     while True:
         with one_line(path, "write it again"):
-            batch = next(batches, None)
-        if batch is None:
+            table = next(tables, None)
+        if table is None:
             return
-        for start in range(0, batch.num_rows, rows):
-            yield _frame(batch.slice(start, rows), names)
+        yield _frame(table, names)
+
+
+def _of_rows(batches: Iterator[Any], rows: int) -> Iterator[Any]:
+    """Cut and join batches to `rows` rows each: where a batch ends must not depend on how the file was written."""
+    import pyarrow
+
+    waiting: list[Any] = []
+    for batch in batches:
+        while batch.num_rows:
+            part = batch.slice(0, rows - sum(one.num_rows for one in waiting))
+            waiting, batch = [*waiting, part], batch.slice(part.num_rows)
+            if sum(one.num_rows for one in waiting) == rows:
+                yield waiting[0] if len(waiting) == 1 else pyarrow.Table.from_batches(waiting)
+                waiting = []
+    if waiting:
+        yield waiting[0] if len(waiting) == 1 else pyarrow.Table.from_batches(waiting)
 
 
 def _frame(batch: Any, names: Collection[str]) -> pd.DataFrame:
@@ -66,15 +81,30 @@ def _frame(batch: Any, names: Collection[str]) -> pd.DataFrame:
     return frame
 
 
-def _batches(path: Path, kind: str, columns: list[str] | None, rows: int) -> Iterator[Any]:
+def _batches(path: Path, kind: str, columns: list[str] | None, rows: int, start: int) -> Iterator[Any]:
+    """Return the record batches from row number `start` on."""
     if kind in ARROW:
         reader = _arrow(path)
-        return (reader.get_batch(i) for i in range(reader.num_record_batches)) if _random(reader) else iter(reader)
+        found = (reader.get_batch(i) for i in range(reader.num_record_batches)) if _random(reader) else iter(reader)
+        return _without_first(found, start)
     parquet = need("pyarrow.parquet", "parquet", "reading Parquet")
     file = parquet.ParquetFile(path)
     names = [str(name) for name in file.schema_arrow.names]
     wanted = None if columns is None or not set(columns) <= set(names) else columns
-    return file.iter_batches(batch_size=rows, columns=wanted)
+    groups = range(file.metadata.num_row_groups)
+    for first in groups:
+        count = file.metadata.row_group(first).num_rows
+        if start < count:
+            break
+        start, groups = start - count, groups[1:]
+    return _without_first(file.iter_batches(batch_size=rows, columns=wanted, row_groups=[*groups]), start)
+
+
+def _without_first(batches: Iterator[Any], count: int) -> Iterator[Any]:
+    for batch in batches:
+        if count < batch.num_rows:
+            yield batch.slice(count)
+        count = max(0, count - batch.num_rows)
 
 
 def _random(reader: Any) -> bool:
@@ -89,16 +119,3 @@ def _arrow(path: Path) -> Any:
     except pyarrow.ArrowInvalid:
         file.seek(0)
         return pyarrow.ipc.open_stream(file)
-
-
-def _excel(path: Path) -> pd.DataFrame:
-    import pandas as pd
-
-    need("openpyxl", "excel", "reading Excel")
-    with one_line(path, "write it again"):
-        with zipfile.ZipFile(path) as archive:
-            size = sum(part.file_size for part in archive.infolist())
-        if size > PLAUSIBLE:
-            raise ValueError(f"it inflates to {size / 2**30:.0f} GiB, as an archive bomb does")
-        sheets = pd.read_excel(path, sheet_name=None, engine="openpyxl")
-    return next((sheet for sheet in sheets.values() if len(sheet)), next(iter(sheets.values())))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..params import near
+from . import workbook
 from .damaged import some
 from .decode import is_image_name
 from .header import TEXTS
@@ -27,7 +28,10 @@ def path_columns(path: str | Path) -> tuple[list[str], list[str]]:
     path = Path(path).expanduser()
     if path.is_dir() or not path.name.lower().endswith(KINDS):
         return [], []
-    head = next(iter(pieces(path, rows=LOOKED_AT)))
+    if path.name.lower().endswith(workbook.KINDS):
+        head = workbook.read(path, LOOKED_AT)
+    else:
+        head = next(iter(pieces(path, rows=LOOKED_AT)))
     found = [name for name in head if _holds_paths(head[name], path.parent)]
     return found, [name for name in head if name not in found]
 

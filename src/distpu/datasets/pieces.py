@@ -39,7 +39,7 @@ def pieces(
         return
     some_rows = False
     for file in files_of(path):
-        for piece in _of_file(file, columns, rows, texts, decimal):
+        for piece in of_file(file, columns, rows, texts, decimal):
             some_rows = True
             yield piece
     if not some_rows:
@@ -48,16 +48,22 @@ def pieces(
 
 def count_rows(path: str | Path) -> int | None:
     """Return the number of rows if all files are Parquet, which say it; else None."""
+    found = parquet_files(path)
+    return None if found is None else sum(found.values())
+
+
+def parquet_files(path: str | Path) -> dict[Path, int] | None:
+    """Return the Parquet files with their numbers of rows, in order; None if some files are of other kinds."""
     path = Path(path).expanduser()
     files = files_of(path) if path.is_dir() else [path]
     if not all(file.name.lower().endswith(".parquet") for file in files):
         return None
     parquet = need("pyarrow.parquet", "parquet", "reading Parquet")
-    total = 0
+    found = {}
     for file in files:
         with one_line(file, "write it again"):
-            total += parquet.read_metadata(file).num_rows
-    return total
+            found[file] = parquet.read_metadata(file).num_rows
+    return found
 
 
 def files_of(path: Path) -> list[Path]:
@@ -79,9 +85,10 @@ def files_of(path: Path) -> list[Path]:
     return found
 
 
-def _of_file(
-    path: Path, columns: list[str] | None, rows: int, texts: Collection[str], decimal: str | None
+def of_file(
+    path: Path, columns: list[str] | None, rows: int, texts: Collection[str], decimal: str | None = None, first: int = 0
 ) -> Iterator[pd.DataFrame]:
+    """Yield the rows of one file. A Parquet file may begin at piece number `first`, which is found without reading."""
     from .table import check_columns, named
 
     kind = next(kind for kind in KINDS if path.name.lower().endswith(kind))
@@ -90,7 +97,7 @@ def _of_file(
     if kind in TEXTS:
         found = separated.pieces(path, kind, rows, texts, decimal)
     else:
-        found = columnar.pieces(path, kind, columns, rows, texts)
+        found = columnar.pieces(path, kind, columns, rows, texts, first)
     for piece in found:
         piece = named(piece, path)
         check_columns(piece, path, columns or [])

@@ -43,7 +43,7 @@ class Piece:
 
     def to_bytes(self) -> bytes:
         content = io.BytesIO()
-        facts = {"start": self.start, "rows": len(self), "positive": int(self.decision.sum()), "ids": _kind(self.ids)}
+        facts = {"start": self.start, "rows": len(self), "ids": _kind(self.ids)}
         content.write(json.dumps(facts).encode() + b"\n")
         names = np.frombuffer(json.dumps(self.ids).encode(), dtype=np.uint8)
         np.savez(content, score=self.score, probability=self.probability, decision=self.decision, ids=names)
@@ -69,7 +69,7 @@ class Part:
 
     def __init__(self, file: BinaryIO, path: Path, of: dict[str, Any]):
         self.file, self.path = file, path
-        self.rows = self.positive = 0
+        self.rows = 0
         self.kinds: set[str] = set()
         self._places: list[tuple[int, int]] = []  # where the content of each piece begins, and its length
         self._take(of)
@@ -86,11 +86,15 @@ class Part:
                 raise ValueError(f"{path} is a link, which distpu does not follow; remove it") from None
             error.filename = str(goal)
             raise
-        with open(handle, "r+b") as file:
-            if not stat.S_ISREG(os.fstat(handle).st_mode):
-                raise ValueError(f"{path} is not a plain file; remove it")
-            _hold(handle, goal)
-            yield cls(file, path, of)
+        try:
+            with open(handle, "r+b") as file:
+                if not stat.S_ISREG(os.fstat(handle).st_mode):
+                    raise ValueError(f"{path} is not a plain file; remove it")
+                _hold(handle, goal)
+                yield cls(file, path, of)
+        except OSError as error:  # such as a full disk, also where the file is closed; a write names no file
+            error.filename = error.filename or str(goal)
+            raise
 
     def _take(self, of: dict[str, Any]) -> None:
         """Read the records that are whole, and cut off what follows them."""
@@ -101,7 +105,7 @@ class Part:
                     break
             else:
                 facts = json.loads(content.partition(b"\n")[0])
-                self.rows, self.positive = self.rows + facts["rows"], self.positive + facts["positive"]
+                self.rows += facts["rows"]
                 self.kinds.add(facts["ids"])
                 self._places.append((place, len(content)))
             end = place + len(content)
@@ -132,7 +136,7 @@ class Part:
     def add(self, piece: Piece) -> None:
         content = piece.to_bytes()
         self._places.append((self._append(content), len(content)))
-        self.rows, self.positive = self.rows + len(piece), self.positive + int(piece.decision.sum())
+        self.rows += len(piece)
         self.kinds.add(_kind(piece.ids))
 
     def __len__(self) -> int:

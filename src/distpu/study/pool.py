@@ -1,4 +1,4 @@
-"""Tasks and the pool: runs in this process or in several, with the same results."""
+"""Tasks and the pool: runs in this process, in several, or on a Ray cluster, with the same results."""
 
 from __future__ import annotations
 
@@ -8,11 +8,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .. import datasets, nets
 from ..datasets import Dataset
+from ..on_ray import joined
 from .experiment import Cell
 from .runs import Result, judge, simulate
+
+if TYPE_CHECKING:
+    from .ray_pool import RayPool
 
 
 @dataclass(frozen=True, eq=False)  # a task is equal to itself alone: the settings of a cell are a dict
@@ -35,7 +40,7 @@ class Pool:
     def run(self, tasks: list[Task]) -> Generator[tuple[Task, Result | str], None, None]:
         """Results as they come, each with its task. A run that fails gives the text of its error instead."""
         if self.jobs == 1:
-            yield from ((task, _run(task, progress="auto")) for task in tasks)
+            yield from ((task, run_task(task, progress="auto")) for task in tasks)
         else:
             yield from self._in_processes(tasks)
 
@@ -48,7 +53,7 @@ class Pool:
         with ProcessPoolExecutor(self.jobs, mp_context=get_context("spawn"), initializer=_start_worker) as pool:
             try:
                 with _ctrl_c_waits():  # the workers start here and inherit the blocked signal
-                    running = {pool.submit(_run, task): task for task in tasks}
+                    running = {pool.submit(run_task, task): task for task in tasks}
                 for future in as_completed(running):
                     try:
                         result = future.result()
@@ -59,6 +64,18 @@ class Pool:
                 for worker in [*(getattr(pool, "_processes", None) or {}).values()]:
                     worker.terminate()
                 raise
+
+
+@contextmanager
+def opened(kind: str, jobs: int | None, data: Iterable[Dataset], runs: int) -> Iterator[Pool | RayPool]:
+    """Open the pool for so many runs: 'local' or 'ray'. Without `jobs`, the machine or the cluster says how many."""
+    if kind == "local":
+        yield Pool(min(runs, jobs or side_by_side(data)))
+        return
+    from .ray_pool import RayPool
+
+    with joined("--pool ray") as cluster:
+        yield RayPool(cluster, runs, jobs)
 
 
 @contextmanager
@@ -122,10 +139,11 @@ def loaded(name: str, root: str | None) -> Dataset:
     return datasets.load(name, root)
 
 
-def _run(task: Task, progress: str | bool = False) -> Result | str:
+def run_task(task: Task, progress: str | bool = False, data: Dataset | None = None) -> Result | str:
+    """Run a task in this process. The data set is loaded if it is not given."""
     cell = task.cell
     try:
-        data = loaded(cell.dataset, task.root)
+        data = loaded(cell.dataset, task.root) if data is None else data
         if cell.folds is not None:
             return judge(
                 cell.method,

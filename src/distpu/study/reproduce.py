@@ -24,6 +24,7 @@ from .experiment import Cell, Experiment, counted, keeps
 from .ledger import Line, read_rows
 from .places import Results
 from .pool import Pool, Task
+from .ray_pool import RayPool
 from .runs import Result, trains_network
 from .tables import DATASETS, beside_published, by_keep, few_seeds, search_markdown, table_markdown
 
@@ -38,10 +39,12 @@ def reproduce(
     results: Results,
     runs: Path,
     so_far: Callable[[list[Line]], None] = lambda _: None,
+    where: str = "local",
 ) -> tuple[list[Line], list[str]]:
     """Make what is missing of the part and write the results of the whole. Returns its lines, and what failed.
 
-    so_far is told the lines there are before the first run is made: the rest may take hours.
+    so_far is told the lines there are before the first run is made: the rest may take hours. where is the pool:
+    "local" or "ray".
     """
     ledger = results.ledger(whole.place)
     lines = ledger.find(whole.asks)
@@ -57,8 +60,8 @@ def reproduce(
     failed: list[tuple[Wanted, str]] = []
     if todo:
         _warn_of_hours(data)
-        jobs = min(len(todo), jobs or pool.side_by_side(data))
-        with closing(_made(part, todo, jobs, root, runs / whole.name)) as made:
+        opened = pool.opened(where, jobs, data, len(todo))
+        with opened as workers, closing(_made(part, todo, workers, root, runs / whole.name)) as made:
             for run, result, place in made:
                 if isinstance(result, str):
                     failed.append((run, result))
@@ -92,14 +95,14 @@ def _warn_of_hours(data: list[datasets.Dataset]) -> None:
 
 
 def _made(
-    part: Experiment, todo: list[Wanted], jobs: int, root: Path | None, folder: Path
+    part: Experiment, todo: list[Wanted], workers: Pool | RayPool, root: Path | None, folder: Path
 ) -> Generator[tuple[Wanted, Result | str, Path], None, None]:
     """The runs as they end. A line on stderr for each says how many are done and how long the rest will take."""
-    runs = {task(part, run, str(root) if root else None, folder): run for run in todo}
+    runs, jobs = {task(part, run, str(root) if root else None, folder): run for run in todo}, workers.jobs
     print(f"{counted(len(todo), 'run')} to make, {jobs} at a time", file=sys.stderr)
     known = {one for one in runs if RunFolder(one.folder).has_result}  # a finished run says nothing of the others' time
     start, made = time.monotonic(), 0
-    with closing(Pool(jobs).run([*runs])) as ended:
+    with closing(workers.run([*runs])) as ended:
         for number, (one, result) in enumerate(watched(ended, part.name, len(runs)) if jobs > 1 else ended, 1):
             what = result if isinstance(result, str) else f"{result.seconds:.0f} s"
             made += not isinstance(result, str) and one not in known
