@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_matrix
 
-from distpu import diagnose
+from distpu import BlendPU, TableEncoder, diagnose
 from distpu.diagnosis.columns import follows_the_order, runs_in_order, single_columns
 from distpu.diagnosis.copies import count_copies
 from distpu.diagnosis.curve import Assumed
@@ -16,6 +16,15 @@ from distpu.diagnosis.selective import _together, contrast
 from pages import blocks
 
 NAMES = ["a", "b", "c", "noise"]
+pytestmark = pytest.mark.usefixtures("quick")
+
+
+@pytest.fixture(scope="module")
+def quick():
+    """The default method with fewer trees."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("distpu.diagnosis.default.SETTINGS", {"trees": 20, "bags": 3, "folds": 3})
+        yield
 
 
 def clouds(seed=0, n=900, share=0.35, distance=2.0):
@@ -37,7 +46,7 @@ def labels(y, weight=None, count=120, seed=0):
 
 
 @pytest.fixture(scope="module")
-def fair():
+def fair(quick):
     """A diagnosis of rows that were labelled at random, and the true share of positives."""
     x, y = clouds()
     s = labels(y)
@@ -79,10 +88,10 @@ def test_an_id_in_a_file_sorted_by_label_is_found():
     order = np.argsort(-s, kind="stable")
     table = pd.DataFrame(x[order], columns=NAMES).assign(id=np.arange(len(y)) + 5000)
     found = diagnose(table, s[order])
-    assert found.finding("give-away").level == "warning"
+    assert found.finding("give-away").level == "look"  # fit leaves an id out by itself
     assert found.finding("give-away").numbers["suspicious"] == ["id"]
-    assert found.finding("give-away").numbers["prior_without"] > 0.15 > found.prior  # 0.25 is true
-    assert found.finding("separability").level == "warning"
+    assert "distpu fit leaves it out, and the other answers are without it" in found.finding("give-away").text
+    assert found.prior == pytest.approx(y[s == 0].mean(), abs=0.08) and found.finding("separability").level == "ok"
     assert found.finding("row order").numbers["columns_in_order"] == ["id"]
 
 
@@ -91,7 +100,51 @@ def test_a_known_prior_that_the_labels_cannot_explain():
     s = np.zeros(len(y), dtype=int)
     s[np.argsort(-np.where(y == 1, x[:, 0], -np.inf))[:120]] = 1  # the largest cases only
     finding = diagnose(x, s, prior=0.25).finding("labelling")
-    assert finding.level == "warning" and "You say that 0.25" in finding.text
+    assert finding.level == "warning" and "You say that 25 % of the unlabelled rows are positive" in finding.text
+
+
+def test_a_give_away_that_fit_uses_is_a_warning_with_the_prior_without_it():
+    x, y = clouds()
+    s = labels(y)
+    copied = np.where(s == 1, 9.0, np.random.default_rng(0).normal(size=len(s)))
+    found = diagnose(np.column_stack([x, copied]), s, columns=[*NAMES, "told"])  # an array is not encoded
+    finding = found.finding("give-away")
+    assert finding.level == "warning" and finding.numbers["suspicious"] == ["told"]
+    assert finding.numbers["prior_without"] > 0.15 > found.prior  # 0.25 is true
+    assert found.finding("separability").level == "warning"
+
+
+def test_a_raw_table_is_diagnosed_by_the_users_columns():
+    x, y = clouds()
+    s = labels(y)
+    table = pd.DataFrame(x, columns=NAMES).assign(
+        town=np.random.default_rng(0).choice(["Ulm", "Bonn"], len(y)),
+        closed=np.where(s == 1, "2024-01-0" + (np.arange(len(y)) % 9 + 1).astype(str).astype(object), None),
+    )
+    found = diagnose(table, s)
+    finding = found.finding("give-away")
+    assert finding.numbers["suspicious"] == ["closed"] and "Column 'closed' is blank in 0 %" in finding.text
+    assert {one.name for one in found.columns} == {*NAMES, "town", "closed"}
+    dropped = diagnose(table, s, encode=TableEncoder(drop=["closed"]))
+    assert dropped.finding("give-away").level == "ok" and dropped.prior == found.prior
+
+
+def test_the_prior_and_the_calls_are_those_of_a_fit(fair):
+    found, _ = fair
+    x, y = clouds()
+    s = labels(y)
+    model = BlendPU(trees=20, bags=3, folds=3, random_state=0).fit(pd.DataFrame(x, columns=NAMES), s)
+    assert (found.prior, found.interval) == (model.prior_, model.prior_interval_) and found.by_default
+    numbers = found.finding("prior").numbers
+    assert numbers["called"] == (model._judged(model.oof_scores_)[0][s == 0] >= 0).sum()
+    assert numbers["precision"] == float(model.expected_.precision)
+
+
+def test_images_of_a_network_say_that_fit_will_differ():
+    random, y = np.random.default_rng(0), np.arange(300) % 3 == 0
+    x = (random.integers(0, 120, (300, 3, 36, 36)) + 120 * y[:, None, None, None]).astype(np.uint8)
+    found = diagnose(x, (np.arange(300) % 6 == 0).astype(int))
+    assert not found.by_default and found.prior == pytest.approx(0.2, abs=0.08)
 
 
 def test_few_labelled_rows_are_said_to_be_few():

@@ -35,7 +35,7 @@ def table(header: Sequence[Any], rows: Iterable[Sequence[Any]]) -> str:
     )
 
 
-def found_by(model: Any) -> list[tuple[str, str, str]]:
+def found_by(model: Any, called: int | None = None) -> list[tuple[str, str, str]]:
     """Return what a fitted method knows of hidden positives and of its cut; nothing before fit."""
     prior, given = getattr(model, "prior_", None), getattr(model, "expected_", None)
     entries = []
@@ -48,7 +48,8 @@ def found_by(model: Any) -> list[tuple[str, str, str]]:
         note = f"{span[0]:,.0f} to {span[1]:,.0f}" if span else f"of {given.unlabelled:,} unlabelled rows"
         entries.append((f"{given.hidden:,.0f}", "hidden positives expected", note))
         cut = "the method's own cut" if model.cut_.choice == "auto" else f"cut: {model.cut_.choice}"
-        entries.append((f"{given.rows:,.0f}", "rows called positive", f"± {given.rows.error:,.0f}; {cut}"))
+        rows = (f"{given.rows:,.0f}", f"± {given.rows.error:,.0f}; {cut}") if called is None else (f"{called:,}", cut)
+        entries.append((rows[0], "rows called positive", rows[1]))
         entries.append((percent(given.precision), "of them right", f"± {percent(given.precision.error)} (precision)"))
         entries.append((percent(given.recall), "of the positives found", f"± {percent(given.recall.error)} (recall)"))
     return entries

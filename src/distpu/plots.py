@@ -62,7 +62,8 @@ def prior_sensitivity(model: Any, ax: Axes | None = None) -> Axes:
     """Draw which share of the rows called now is right, against the share of positives that is the truth."""
     model, cut, ax = _read(model, ax)
     lines = curves.other_priors(cut, model.prior_interval_)
-    ax.plot([one["prior"] for one in lines], [one["kept"] for one in lines], color=BLUE, label="of today's calls right")
+    priors, right = ([one[name] for one in lines] for name in ("prior", "right"))
+    ax.plot(priors, right, color=BLUE, label="of today's calls right")
     if model.prior_interval_ is not None:
         ax.axvspan(*model.prior_interval_, color=BLUE, alpha=0.12, linewidth=0, label="interval of the prior")
     ax.axvline(cut.prior, color="black", linestyle="--", linewidth=1, label="prior in use")

@@ -27,7 +27,8 @@ def describe(folder: str | Path) -> dict[str, Any]:
         "data": config["data"],
         "classes": fitted.get("classes"),
         "prior": _prior(fitted, config["params"]),
-        "cut": _cut(fitted, config["data"]),
+        "cut": _cut(fitted),
+        "called": _called(run),
         "columns": _columns(run, fitted),
         "settings": {**config["params"], **(fitted.get("settings") or {})},
         "preset": fitted.get("preset"),
@@ -57,7 +58,15 @@ def _prior(fitted: dict[str, Any], params: dict[str, Any]) -> dict[str, Any]:
     return told | {key: found.get(key) for key in ("interval", "level", "two_sided")}
 
 
-def _cut(fitted: dict[str, Any], data: dict[str, Any]) -> dict[str, Any] | None:
+def _called(run: RunFolder) -> int | None:
+    """Return how many unlabelled rows the fit called positive, as scores.csv and the page say; None without a page."""
+    if not (run.path / RunFolder.FACTS).exists():
+        return None
+    found = run.facts().get("called")
+    return found if isinstance(found, int) else None
+
+
+def _cut(fitted: dict[str, Any]) -> dict[str, Any] | None:
     """Return the cut and what it should give on the unlabelled rows; None where the method has no held-out rows."""
     if fitted.get("cut") is None:
         return None

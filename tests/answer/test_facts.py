@@ -37,7 +37,7 @@ def answer(table):
 def test_the_same_files_again(table, answer):
     names = ("report.json", "report.html", "scores.csv")
     before = [(answer.folder / name).read_bytes() for name in names]
-    assert json.loads(before[0])["schema"] == 1
+    assert json.loads(before[0])["schema"] == 2
     time.sleep(0.01)
     again = fit_file(table[0], "fraud", folder=answer.folder, **QUICK)
     assert again.finished_before and again.facts == answer.facts
@@ -93,6 +93,25 @@ def test_the_curve_is_what_the_cuts_give(answer):
     assert points[len(points) // 2]["recall_error"] == pytest.approx(given.recall.error)
 
 
+def test_one_cut_has_one_set_of_numbers(table, answer):
+    """scores.csv, the terminal, the tiles, the slider and the table of other priors say the same of today's cut."""
+    from distpu.report.page import page
+
+    called = pd.read_csv(answer.folder / "scores.csv").query("decision == 1")
+    n, given, facts = len(called), answer.model.expected_, answer.facts
+    now = next(one for one in facts["curve"]["points"] if one["rows"] == n)
+    assert n == answer.predicted == facts["called"]
+    assert now["probability"] == pytest.approx(called["probability"].min(), rel=1e-5)
+    assert (now["precision"], now["recall"]) == (float(given.precision), float(given.recall))
+    html, right = page(facts), f"{round(given.precision * n):,}"
+    assert f'<span id="say-rows">{n:,} rows</span>' in html and f'<b id="say-right">{right}</b>' in html
+    assert f"right of the {n:,} called" in html and f'<b>{n:,}</b><span class="what">rows called positive' in html
+    line = html.split("<tr class=now>")[1].split("</tr>")[0]
+    assert f">{answer.hidden:,.0f}<" in line and f">{right}<" in line
+    assert f">{answer.hidden - given.precision * n:,.0f}<" in line
+    assert f"{n:,}</b>" in answer._repr_html_() or f">{n:,}<" in answer._repr_html_()
+
+
 def test_without_held_out_rows_the_curve_is_by_probability():
     p = np.linspace(0.99, 0.01, 500)
     points = cuts_by_probability(p, called=250)
@@ -105,8 +124,11 @@ def test_another_prior_changes_the_counts(answer):
     lines = answer.facts["sensitivity"]
     priors = [one["prior"] for one in lines]
     assert priors == sorted(priors) and any(one == pytest.approx(answer.model.cut_.prior) for one in priors)
-    assert [one["called"] for one in lines] == sorted(one["called"] for one in lines)
-    assert lines[0]["kept"] < lines[-1]["kept"]
+    given = answer.model.expected_
+    now = next(one for one in lines if one["prior"] == answer.model.cut_.prior)
+    assert now["right"] == pytest.approx(float(given.precision))
+    assert lines[0]["right"] == pytest.approx(now["right"] * lines[0]["prior"] / now["prior"])
+    assert lines[0]["right"] < now["right"] < lines[-1]["right"] <= 1
     assert all(one["hidden"] == pytest.approx(one["prior"] * answer.unlabelled) for one in lines)
 
 

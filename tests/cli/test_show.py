@@ -44,7 +44,7 @@ def test_the_facts_are_those_of_the_fit(run):
 
 def test_a_person_can_read_them(run):
     text = done("show", run, columns=120)
-    for part in ("elkan-noto: ", "300 rows", "60 labelled positives", "'yes' is positive", "recall=0.9 (score ",
+    for part in ("elkan-noto: ", "300 rows", "60 labelled positives", "'yes' is positive", "recall=0.9: about ",
                  "of the positives", "threshold=recall=0.9", "model.skops (", "age, bad\\x1b[2J"):  # fmt: skip
         assert part in text, part
     assert "\x1b" not in text  # a terminal would obey it
@@ -55,7 +55,7 @@ def test_a_network_shows_its_preset_and_a_given_prior(tmp_path):
     X = np.random.default_rng(0).normal(size=(60, 6))
     small("nnpu", prior=0.4, epochs=1, network="mlp").fit(X, np.arange(60) < 20, folder=tmp_path / "run")
     text = done("show", tmp_path / "run", columns=200)
-    assert "0.4 of the unlabelled rows are positive (given)" in text and "preset " in text and "epochs=1" in text
+    assert "40 % of the unlabelled rows are positive (given)" in text and "preset " in text and "epochs=1" in text
     assert describe(tmp_path / "run")["columns"] is None and describe(tmp_path / "run")["cut"] is None
 
 

@@ -129,10 +129,22 @@ def test_the_command_says_how_far_both_are_apart(blend, tmp_path):
     assert "MB; input x of shape (rows, " in text and "columns of x, in this order" in text
 
 
-def test_what_has_no_graph_is_named_in_one_line(tmp_path, blend):
+def test_data_to_compare_on_need_only_the_columns_that_are_used(tmp_path):
+    X, s = table()
+    fitted = BlendPU(trees=4, bags=1, folds=2, random_state=0)
+    fitted.fit(
+        X.assign(order_id=range(len(X)), same="one", kind=np.where(X["a"] > 0, "x", "y")), s, folder=tmp_path / "run"
+    )
+    X.assign(kind="x").to_csv(tmp_path / "new.csv", index=False)
+    assert to_onnx(tmp_path / "run", tmp_path / "model.onnx", data=tmp_path / "new.csv").rows == 256
+
+
+def test_what_has_no_graph_is_named_in_one_line(tmp_path, blend, monkeypatch):
     X, s = table()
     ElkanNoto(LogisticRegression(), random_state=0).fit(X.fillna(0), s, folder=tmp_path / "run")
+    monkeypatch.setattr(onnx_file, "load", lambda *_, **__: pytest.fail("the model was loaded first"))
     line = refused("export", tmp_path / "run", "--onnx", tmp_path / "model.onnx")
+    assert line.rstrip().endswith("distpu predict and distpu serve take this model")
     assert "elkan-noto" in line and "cannot be exported: there is no graph for it; blend-pu, dist-pu-boost and" in line
     assert "must end in .onnx" in refused("export", blend, "--onnx", tmp_path / "model.txt")
     assert "is not a run folder" in refused("export", tmp_path, "--onnx", tmp_path / "model.onnx")

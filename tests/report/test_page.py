@@ -110,9 +110,9 @@ def test_a_page_needs_a_run_that_has_facts(answer, tmp_path):
     with pytest.raises(FileNotFoundError, match=r"report.json does not exist; run the same `distpu fit` again"):
         write_page(tmp_path)
     run.keep_facts({**answer.facts, "schema": 99})
-    with pytest.raises(ValueError, match="has schema 99, and this version of distpu reads schema 1"):
+    with pytest.raises(ValueError, match="has schema 99, and this version of distpu reads schema 2"):
         write_page(tmp_path)
-    run.keep_facts({"schema": 1})
+    run.keep_facts({"schema": 2})
     with pytest.raises(ValueError, match="lacks facts that the page needs"):
         write_page(tmp_path)
     assert not (tmp_path / "report.html").exists()

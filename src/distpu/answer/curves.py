@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..metrics import precision_and_recall
 from ..threshold import cross_calibrated, expected, reliability
 
 if TYPE_CHECKING:
+    from ..threshold.cut import Expected
     from ..threshold.fitted_cut import FittedCut
     from ..threshold.held_out import Table
 
 BINS, POINTS, PRIORS = 44, 160, 9
+CLOSE = 0.01  # points of the curve that are nearer to the cut of today, as a share of its rows, are left out
 FURTHER = 3.0  # the curve ends at so many times the expected number of positives, or the rows called
 MOST = 20_000  # scores that the reliability is measured on
 
@@ -41,24 +42,38 @@ def scores(table: Table, most: int | None = None) -> np.ndarray:
     return z if most is None or len(z) <= most else z[np.linspace(0, len(z) - 1, most).round().astype(int)]
 
 
-def cuts_of(cut: FittedCut, interval: tuple[float, float] | None, called: int) -> list[dict[str, float]]:
-    """Return what each of many cuts gives, by held-out rows, from few rows called to many."""
+def cuts_of(
+    cut: FittedCut, interval: tuple[float, float] | None, called: int, p: np.ndarray | None = None
+) -> list[dict[str, float]]:
+    """Return what each of many cuts gives, by held-out rows, from few rows called to many.
+
+    p  probabilities of the unlabelled rows, likeliest first, if these are the held-out rows themselves. The cut of
+       today then calls `called` rows: the same count as in scores.csv, which a table of held-out scores has nearly.
+    """
     table, total = cut.held_out.unlabelled, cut.held_out.total
     above = np.array(table.above) * total / table.rows
     points = []
     for i in _spread(above, cut.prior * total, called, total):
         given = expected(table.below(i), cut.held_out, cut.prior, cut.calibration, interval)
-        points.append(
-            {
-                "rows": round(float(above[i])),
-                "probability": float(cut.calibration(np.array([table.z[i]]))[0]),
-                "precision": float(given.precision),
-                "precision_error": given.precision.error,
-                "recall": float(given.recall),
-                "recall_error": given.recall.error,
-            }
-        )
-    return points
+        rows = round(float(above[i]))
+        least = float(cut.calibration(np.array([table.z[i]]))[0]) if p is None else float(p[min(rows, len(p)) - 1])
+        points.append(_point(rows, least, given))
+    if p is None or not called:
+        return points
+    now = _point(called, float(p[called - 1]), cut.expected(interval))
+    others = [one for one in points if abs(one["rows"] - called) > CLOSE * called]
+    return sorted([*others, now], key=lambda one: one["rows"])
+
+
+def _point(rows: int, least: float, given: Expected) -> dict[str, float]:
+    return {
+        "rows": rows,
+        "probability": least,
+        "precision": float(given.precision),
+        "precision_error": given.precision.error,
+        "recall": float(given.recall),
+        "recall_error": given.recall.error,
+    }
 
 
 def cuts_by_probability(p: np.ndarray, called: int) -> list[dict[str, float]]:
@@ -90,31 +105,19 @@ def reliable(cut: FittedCut) -> dict[str, float]:
 
 
 def other_priors(cut: FittedCut, interval: tuple[float, float] | None) -> list[dict[str, float]]:
-    """Return what follows if another prior is the truth: hidden positives, rows called, precision and recall.
+    """Return what follows if another prior is the truth: hidden positives, and how many of today's calls are right.
 
-    A prior sets the cut that calls as many rows as it says are positive. `kept` is the precision of today's cut.
+    Labelled rows tell the recall of a cut, whatever the prior is. So the precision changes as the prior does.
     """
-    total = cut.held_out.total
+    total, today = cut.held_out.total, cut.expected(interval)
     low, high = interval or (cut.prior / 2, min(0.9, cut.prior * 1.5))
     ends = max(1 / (1 + total), low / 1.5), min(0.98, max(high, cut.prior) * 1.5)
-    priors = sorted({*np.geomspace(*ends, PRIORS - 1).tolist(), cut.prior})
-    lines = [_if_true(cut, prior) for prior in priors]
-    fresh = [k == 0 or one["called"] != lines[k - 1]["called"] for k, one in enumerate(lines)]  # few rows, few counts
-    return [one for one, new in zip(lines, fresh, strict=True) if new or one["prior"] == cut.prior]
-
-
-def _if_true(cut: FittedCut, prior: float) -> dict[str, float]:
-    labelled, table, total = cut.held_out.labelled, cut.held_out.unlabelled, cut.held_out.total
-    place = int(np.argmin(np.abs(np.array(table.above) / table.rows - prior)))
-    at = table.below(place)
-    counts = [(labelled.at_least(z), labelled.rows, table.at_least(z), table.rows) for z in (at, cut.at)]
-    precision, recall = precision_and_recall(*counts[0], prior)
-    kept, _ = precision_and_recall(*counts[1], prior)
-    return {
-        "prior": prior,
-        "hidden": prior * total,
-        "called": round(table.above[place] * total / table.rows),
-        "precision": float(precision),
-        "recall": float(recall),
-        "kept": float(kept),
-    }
+    by_count = {round(prior * total): prior for prior in [*np.geomspace(*ends, PRIORS - 1).tolist(), cut.prior]}
+    return [
+        {
+            "prior": prior,
+            "hidden": prior * total,
+            "right": min(1.0, float(today.precision) * prior / cut.prior),
+        }
+        for prior in sorted(by_count.values())  # a line for each number of positives: a small table has few
+    ]

@@ -119,9 +119,10 @@ def _histogram(answer: Answer, X: Any, s: np.ndarray) -> Json:
 
 def _curve(answer: Answer) -> Json:
     cut = answer.model.cut_
-    if cut is not None:
-        return {"held_out": True, "points": cuts_of(cut, answer.model.prior_interval_, answer.predicted)}
     p = answer.ranked["probability"].to_numpy()
+    if cut is not None:
+        own = p if hasattr(answer.model, "oof_scores_") else None
+        return {"held_out": True, "points": cuts_of(cut, answer.model.prior_interval_, answer.predicted, own)}
     return {"held_out": False, "points": cuts_by_probability(p, answer.predicted)}
 
 
@@ -192,17 +193,18 @@ def _findings(answer: Answer, X: Any, s: np.ndarray, seed: int) -> list[Json]:
     return [{"name": one.name, "level": one.level, "text": one.text, "remedy": one.remedy} for one in listed]
 
 
-def _sample(model: Any, X: Any, s: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray, list[str]] | None:
-    """Return some rows of a table as numbers, and the names of their columns; None for images and wide tables."""
+def _sample(model: Any, X: Any, s: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray, dict[str, str]] | None:
+    """Return some rows of a table as numbers, and of which column each is; None for images and wide tables."""
     if not hasattr(X, "iloc"):
         return None
     rows = sampled(s, MOST, seed)
     part, encoder = X.iloc[rows], getattr(model, "encoder_", None)
     x = numbers(part) if encoder is None else encoder.transform(part)
     names = list(part.columns) if encoder is None else list(encoder.get_feature_names_out())
-    if x is None or len(names) > MAX_COLUMNS:
+    if x is None or len(names) > MAX_COLUMNS or len(set(names)) < len(names):
         return None
-    return rows, x, [str(name) for name in names]
+    sources = names if encoder is None else encoder.sources_
+    return rows, x, {str(name): str(source) for name, source in zip(names, sources, strict=True)}
 
 
 def _keys(X: Any) -> np.ndarray | None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import clone
 
-from ..datasets import is_image_folder
+from ..datasets import is_image_folder, of_sheet
 from ..datasets.images import LOOKED_AT_LABELS
 from ..encode import TableEncoder, is_frame
 from ..estimator import PUEstimator
@@ -82,7 +82,7 @@ class Answer:
         header = ["rank", self.id or "row", "probability", *cells.columns]
         first = self.ranked.head(SHOWN)[["rank", "id", "probability"]].round(3).astype(object)
         rows = [[*a, *b] for a, b in zip(first.to_numpy(), cells.astype(object).to_numpy(), strict=True)]
-        return f"<div>{tiles(found_by(self.model))}</div>{table(header, rows)}"
+        return f"<div>{tiles(found_by(self.model, self.predicted))}</div>{table(header, rows)}"
 
     @property
     def hidden(self) -> float:
@@ -116,6 +116,7 @@ def fit_file(
     size: int | None = None,
     strict: bool = False,
     report: bool = True,
+    sheet: str | None = None,
     **settings: Any,
 ) -> Answer:
     """Fit a method on a .csv, .parquet, .npy or .npz file and rank its unlabelled rows, as `distpu fit FILE` does.
@@ -131,6 +132,7 @@ def fit_file(
     drop      columns to leave out
     keep      columns to use although they look like an id, a constant or a give-away
     folder    the model and scores.csv are written there; a finished folder is restored instead of trained
+    sheet     the sheet of an Excel file; else the first one that holds rows
     report    whether to write report.json and report.html into the folder as well
     method    a name in METHODS; "auto" takes BlendPU for a table and for few small grey images, DistPU for other images
     images    the column of a table that holds paths of images; those are learnt
@@ -141,9 +143,11 @@ def fit_file(
     """
     told = {"prior": prior, "random_state": random_state, **settings}
     if method == "auto":
-        method = method_for(path, label, images, bool(looked))
+        with of_sheet(sheet, path):
+            method = method_for(path, label, images, bool(looked))
     make(method, told)._check_parameters()  # so that a wrong setting is reported before the file is read
-    own = read_rows(path, label, images=images, labels=labels, size=size, strict=strict, id=id)
+    with of_sheet(sheet, path):
+        own = read_rows(path, label, images=images, labels=labels, size=size, strict=strict, id=id)
     X, y, label = own.X, own.y, own.label
     ids = ids_of(X, id, Path(path))
     if id is not None and told.get("encode") is False:

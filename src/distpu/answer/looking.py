@@ -23,7 +23,9 @@ AMONG = 4  # the unsure rows are chosen from so many times as many rows, those n
 NEGATIVE, FOUND = "looked at: no", "looked at: yes"  # label values of merged rows, unless a user named values
 
 
-def next_rows(folder: str | Path, n: int = 50, *, data: Any = None, id: str | None = None) -> pd.DataFrame:
+def next_rows(
+    folder: str | Path, n: int = 50, *, data: Any = None, id: str | None = None, sheet: str | None = None
+) -> pd.DataFrame:
     """Return the n unlabelled rows of a run folder that are most worth looking at, the likeliest first.
 
     One half are the likeliest positives: most of the positives that a look can find are there. The other half are
@@ -32,12 +34,12 @@ def next_rows(folder: str | Path, n: int = 50, *, data: Any = None, id: str | No
     are spread evenly by rank. Of rows with the same score, which are copies as a rule, one is named.
 
     The columns are id, rank, probability, why ("likely" or "unsure"), those of the table, and an empty `verdict`.
-    `id` is the column that names the rows, if fit was told one.
+    `id` is the column that names the rows, and `sheet` the sheet of an Excel file, if fit was told one.
     """
     if n < 1:
         raise ValueError(f"n={n} must be at least 1: the number of rows to look at")
     table = _scores(Path(folder))
-    cells = None if data is None else _cells(data, id, table["id"])
+    cells = None if data is None else _cells(data, id, sheet, table["id"])
     copies = table.duplicated(["score", "probability"]).to_numpy()
     order = np.concatenate([np.flatnonzero(~copies), np.flatnonzero(copies)])  # copies only where rows run out
     likely = order[: math.ceil(n / 2)]
@@ -129,13 +131,17 @@ def _scores(folder: Path) -> pd.DataFrame:
     return table
 
 
-def _cells(data: Any, id: str | None, ids: pd.Series) -> pd.DataFrame:
+def _cells(data: Any, id: str | None, sheet: str | None, ids: pd.Series) -> pd.DataFrame:
     """Return the rows of the table in the order of the ids."""
     import pandas as pd
 
     from .. import datasets
 
-    frame = data if isinstance(data, pd.DataFrame) else datasets.read(data, texts=() if id is None else (id,))[0]
+    if isinstance(data, pd.DataFrame):
+        frame: Any = data
+    else:
+        with datasets.of_sheet(sheet, data):
+            frame = datasets.read(data, texts=() if id is None else (id,))[0]
     if not isinstance(frame, pd.DataFrame):
         raise ValueError(f"{data} holds no table; leave --data out, in Python data=")
     if id is not None and id not in frame:

@@ -60,9 +60,12 @@ def read_rows(
     return Own(*_read_file(Path(path), label, () if id is None else (id,)))
 
 
-def read_own(path: str | Path, label: str | None) -> tuple[Any, np.ndarray, str]:
-    """Return X, y and the name of the label column of a user's file."""
-    own = read_rows(path, label)
+def read_own(
+    path: str | Path, label: str | None, id: str | None = None, sheet: str | None = None
+) -> tuple[Any, np.ndarray, str]:
+    """Return X, y and the name of the label column of a user's file. Cells of the column `id` stay as written."""
+    with datasets.of_sheet(sheet, path):
+        own = read_rows(path, label, id=id)
     return own.X, own.y, own.label
 
 

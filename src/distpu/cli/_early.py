@@ -57,22 +57,23 @@ def check_prior(text: str | None) -> None:
 
 
 def check_estimators(text: str) -> list[str]:
-    """Return the estimators of the prior that a text names, separated by commas; 'all' names every one."""
+    """Return the estimators of the prior that a text names, separated by commas; 'all' and 'scores' name several."""
     from ..params import near
 
-    known = prior_names()
-    names = known if text == "all" else [name.strip() for name in text.split(",")]
+    known, groups = prior_names(), {"all": prior_names(), "scores": prior_names("ON_SCORES")}
+    names = groups[text] if text in groups else [name.strip() for name in text.split(",")]
     for name in names:
         if name != "auto" and name not in known:
             raise ValueError(f"prior estimator {name!r} is not known{near(name, known)} (one of {', '.join(known)})")
     return names
 
 
-def prior_names() -> list[str]:
+def prior_names(*dicts: str) -> list[str]:
     """Return the names of the estimators of the prior, from the source: importing them takes a second."""
+    dicts = dicts or ("ON_SCORES", "ON_ROWS")
     found: list[str] = []
     for node in ast.parse(PRIOR.read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) in ("ON_SCORES", "ON_ROWS"):
+        if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) in dicts:
             assert isinstance(node.value, ast.Dict)
             found += [ast.literal_eval(key) for key in node.value.keys if key is not None]
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -56,7 +57,8 @@ Threshold = Annotated[
     typer.Option(
         metavar="CUT",
         help="Which rows are called positive: 'auto' (the method's own cut), 'prior', 'half', a probability like 0.3, "
-        "precision=0.9, recall=0.8, cost=5 (a missed positive costs 5 false alarms) or rows=100.",
+        "precision=0.9, recall=0.8, cost=5 (a missed positive costs 5 false alarms) or rows=100 (the 100 rows "
+        "of highest score: of the unlabelled rows in fit, of the rows that are scored in predict).",
     ),
 ]
 Drop = Annotated[
@@ -71,9 +73,21 @@ Id = Annotated[
     str | None,
     typer.Option(metavar="COLUMN", help="Tables: the column that names the rows, in scores.csv and on the page."),
 ]
+Sheet = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Excel files: the sheet, else the first one that holds rows.")
+]
 Jobs = Annotated[
     int | None,
     typer.Option(metavar="N", min=1, help="Runs at a time. If absent: one per core; on a GPU 1, or 5 MLPs by MPS."),
+]
+Where = Annotated[
+    str,
+    typer.Option(
+        "--pool",
+        metavar="WHERE",
+        help="'local': processes of this machine. 'ray': a Ray cluster, the one of RAY_ADDRESS or of `ray start`, "
+        "else one of this machine (docs/large.md).",
+    ),
 ]
 DataRoot = Annotated[
     Path | None, typer.Option(metavar="DIR", help="Folder with the data sets (else $DISTPU_DATA, then the cache).")
@@ -86,6 +100,18 @@ Preset = Annotated[
         "has them) or 'paper' (its defaults).",
     ),
 ]
+
+
+def check_where(pool: str) -> None:
+    """Refuse an unknown --pool, and Ray where it is not installed, before anything is read."""
+    from importlib.util import find_spec
+
+    from ..on_ray import check_pool
+    from ..params import need
+
+    check_pool(pool)
+    if pool == "ray" and find_spec("ray") is None:
+        need("ray", "ray", "--pool ray")
 
 
 def read_prior(text: str | None, default: str) -> str | float:
@@ -110,9 +136,25 @@ def read_settings(pairs: list[str] | None) -> dict[str, Any]:
             raise ValueError(f"--set {pair} must read field=value, such as --set epochs=20")
         try:
             values[name] = words[text.lower()] if text.lower() in words else ast.literal_eval(text)
-        except (ValueError, SyntaxError):
+        except (ValueError, SyntaxError, RecursionError, MemoryError):  # no value of Python, or one nested too deeply
             values[name] = text
     return values
+
+
+def encoder_of(X: Any, file: str, id: str | None, drop: list[str] | None, keep: list[str] | None) -> Any:
+    """Return what encode= is for these options, as `distpu fit` has it."""
+    from ..answer.fitting import encoder_for, ids_of
+
+    ids_of(X, id, Path(file))
+    if id is None and not drop and not keep:
+        return "auto"
+    return encoder_for(X, read_names(drop), read_names(keep), id, "auto", Path(file))
+
+
+def options_of(**given: str | list[str] | None) -> str:
+    """Return options as a user types them, for the command that comes next."""
+    texts = {name: ",".join(read_names(value)) if isinstance(value, list) else value for name, value in given.items()}
+    return "".join(f" --{name} {shlex.quote(text)}" for name, text in texts.items() if text)
 
 
 def read_names(texts: list[str] | None) -> tuple[str, ...]:

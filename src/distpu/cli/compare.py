@@ -11,7 +11,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ._early import check_file, check_prior
-from ._options import Data, DataRoot, Jobs, Label, Labelled, Positive, Preset, Prior, read_prior
+from ._options import (
+    Data,
+    DataRoot,
+    Jobs,
+    Label,
+    Labelled,
+    Positive,
+    Preset,
+    Prior,
+    Sheet,
+    Where,
+    check_where,
+    read_prior,
+)
 from ._print import fill, mean, print_table
 
 if TYPE_CHECKING:
@@ -34,6 +47,7 @@ def compare(
     ] = None,
     label: Label = None,
     positive: Positive = None,
+    sheet: Sheet = None,
     prior: Prior = None,
     seeds: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Named data sets: runs of each, with seeds 0 to N-1 (3).")
@@ -51,6 +65,7 @@ def compare(
         ),
     ] = None,
     jobs: Jobs = None,
+    pool: Where = "local",
     data_root: DataRoot = None,
 ) -> None:
     """Compare methods on a data set, or on your own file.
@@ -67,6 +82,7 @@ def compare(
     from .. import datasets
     from ..methods import METHODS, check_name
 
+    check_where(pool)
     methods = methods or (NAMED if data in datasets.NAMES else IMAGES if datasets.is_image_folder(data) else OWN)
     chosen = list(METHODS) if methods == "all" else list(dict.fromkeys(m.strip() for m in methods.split(",")))
     for method in chosen:
@@ -75,7 +91,7 @@ def compare(
         if label is not None or positive is not None:
             raise ValueError(f"--label and --positive are for files; {data} is a data set whose labels are known")
         told = {"labelled": labelled, "scenario": scenario or "case-control", "prior": read_prior(prior, "true")}
-        _compare_named(data, chosen, seeds or 3, told, preset, folder, jobs, data_root)
+        _compare_named(data, chosen, seeds or 3, told, preset, folder, jobs, data_root, pool)
         return
     check_file(data, label, needs_label=True)
     for option, value in (("seeds", seeds), ("labelled", labelled), ("scenario", scenario), ("folder", folder),
@@ -90,20 +106,28 @@ def compare(
     for method in chosen:
         if METHODS[method].supervised:
             raise ValueError(f"{method} is no PU method: it takes every unlabelled row for a negative; leave it out")
-    _compare_on_file(data, chosen, label, positive, read_prior(prior, "auto"), preset)
+    _compare_on_file(data, chosen, label, positive, sheet, read_prior(prior, "auto"), preset, pool)
 
 
 def _compare_on_file(
-    path: str, methods: list[str], label: str | None, positive: str | None, prior: str | float, preset: str
+    path: str,
+    methods: list[str],
+    label: str | None,
+    positive: str | None,
+    sheet: str | None,
+    prior: str | float,
+    preset: str,
+    pool: str,
 ) -> None:
     from ..answer import positive_value, read_own
     from ..judge import Judged, best, compare_methods
 
-    X, y, column = read_own(path, label)
+    X, y, column = read_own(path, label, sheet=sheet)
     judged: list[Judged] = []
     failed: list[str] = []
     pos_label = positive_value(y, column, positive)
-    for number, one in enumerate(compare_methods(X, y, methods, prior=prior, preset=preset, pos_label=pos_label), 1):
+    told = {"prior": prior, "preset": preset, "pos_label": pos_label, "pool": pool}
+    for number, one in enumerate(compare_methods(X, y, methods, **told), 1):
         if isinstance(one, Judged):
             judged.append(one)
             what = f"{one.method}: PU accuracy {100 * one.pu_accuracy:.1f} %"
@@ -145,24 +169,25 @@ def _compare_named(
     folder: Path | None,
     jobs: int | None,
     data_root: Path | None,
+    pool: str,
 ) -> None:
     from .. import datasets
     from ..progress import watched
     from ..study import runs as bench
     from ..study.experiment import Cell
     from ..study.ledger import Line
-    from ..study.pool import Pool, Task, side_by_side
+    from ..study.pool import Task, opened
 
     place = folder or Path("runs") / f"compare-{name}"
     root = str(data_root) if data_root else None
     data = datasets.load(name, data_root)  # fetched once, before several processes want it
     cells = [Cell(m, name, bench.settings_for(m, name, len(data.y), preset), **told) for m in methods]
     tasks = [Task(cell, seed, place / f"{cell.method}-seed{seed}", root) for cell in cells for seed in range(seeds)]
-    jobs = min(len(tasks), jobs or side_by_side([data]))
     groups: dict[str, list[Line]] = {method: [] for method in methods}
     failed: list[str] = []
-    with closing(Pool(jobs).run(tasks)) as ended:
-        for number, (task, result) in enumerate(watched(ended, "comparing", len(tasks)) if jobs > 1 else ended, 1):
+    with opened(pool, jobs, [data], len(tasks)) as workers, closing(workers.run(tasks)) as ended:
+        several = watched(ended, "comparing", len(tasks)) if workers.jobs > 1 else ended
+        for number, (task, result) in enumerate(several, 1):
             what = result if isinstance(result, str) else f"accuracy {100 * result.metrics['accuracy']:.2f} %"
             print(f"{number}/{len(tasks)} {task.cell.method} seed {task.seed}: {what}", file=sys.stderr)
             if isinstance(result, str):

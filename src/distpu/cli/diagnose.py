@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ._early import check_file
-from ._options import Label, Positive
+from ._options import Drop, Id, Keep, Label, Positive, Sheet, encoder_of, options_of
 from ._print import fill, print_table
 
 if TYPE_CHECKING:
@@ -19,6 +19,10 @@ def diagnose(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A .csv, .parquet or .npz file.")],
     label: Label = None,
     positive: Positive = None,
+    id: Id = None,
+    drop: Drop = None,
+    keep: Keep = None,
+    sheet: Sheet = None,
     prior: Annotated[
         float | None,
         typer.Option(metavar="P", help="Share of positives among the unlabelled rows, if you know it."),
@@ -43,6 +47,8 @@ def diagnose(
 
         distpu diagnose transactions.csv --label fraud --plot diagnosis.png --json diagnosis.json
 
+    The prior and the number of rows called are those that distpu fit finds: a table is scored by its default method.
+
     The levels are: ok, unknown (it could not be tested), look (read it), warning (act before you go on). The exit code
     is 0 whatever is found.
     """
@@ -60,11 +66,12 @@ def diagnose(
     from ..answer import positive_value, read_own
     from ..diagnosis import diagnose as look
 
-    X, y, column = read_own(file, label)
-    found = look(X, y, prior=prior, pos_label=positive_value(y, column, positive), random_state=seed)
+    X, y, column = read_own(file, label, id, sheet)
+    told = {"prior": prior, "pos_label": positive_value(y, column, positive), "random_state": seed}
+    found = look(X, y, **told, encode=encoder_of(X, file, id, drop, keep))
     _print(found, file)
     _write(found, file, plot, json)
-    options = f" --label {label}" * (label is not None) + f" --positive {positive}" * (positive is not None)
+    options = options_of(label=label, positive=positive, id=id, sheet=sheet, drop=drop, keep=keep)
     options += f" --prior {prior:g}" if prior is not None else ""
     if found.level in ("ok", "unknown"):
         print(f"next:  distpu fit {file}{options}")
@@ -74,7 +81,9 @@ def _print(found: Diagnosis, file: str) -> None:
     rows = found.labelled + found.unlabelled
     print(f"{file}: {found.labelled:,} labelled and {found.unlabelled:,} unlabelled rows")
     if found.looked_at < rows:
-        fill(f"A sample of {found.looked_at:,} rows was scored. Copies and the row order were looked for in all rows.")
+        fill(f"Columns and labelling were tested on a sample of {found.looked_at:,} rows; the rest is of all rows.")
+    if not found.by_default:
+        fill("distpu fit trains a network on such images. Its estimate of the prior will differ from the one below.")
     print()
     cells = []
     for one in found.findings:

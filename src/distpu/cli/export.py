@@ -25,7 +25,9 @@ def export(
 
     The input x holds rows of numbers, as the model's encoder makes them; the outputs are score (positive from 0 on)
     and probability. The encoder is not in the graph: its files are written beside. onnxruntime runs the graph beside
-    the original, and the largest difference is printed. A file that differs is not written. With rows of your own:
+    the original, and the largest difference is printed. A file that differs is not written. blend-pu (the default for
+    tables), dist-pu-boost and the methods that train a network have a graph; methods around a scikit-learn classifier
+    have none. With rows of your own:
 
         distpu export runs/transactions-auto-seed0 --onnx fraud.onnx --data new.csv
     """

@@ -23,6 +23,7 @@ from ._options import (
     Positive,
     Preset,
     Prior,
+    Sheet,
     Strict,
     Threshold,
     read_names,
@@ -53,6 +54,7 @@ def fit(
     drop: Drop = None,
     keep: Keep = None,
     id: Id = None,
+    sheet: Sheet = None,
     labelled: Labelled = None,
     prior: Prior = None,
     threshold: Threshold = None,
@@ -137,7 +139,8 @@ def fit(
         if method == "auto":
             from ..answer.pictures import method_for
 
-            method = method_for(data, label, images, bool(looked))
+            with datasets.of_sheet(sheet, data):
+                method = method_for(data, label, images, bool(looked))
     if data not in datasets.NAMES or method != "auto":  # else the data choose the method
         check_options(method, values, prior)
 
@@ -166,7 +169,7 @@ def fit(
         values = {"preset": preset, **values}
     values = {"prior": read_prior(prior, "auto"), "random_state": seed, **values}
     values |= {"images": images, "labels": labels, "size": size, "strict": strict, "report": report}
-    values |= {"id": id, "drop": read_names(drop), "keep": read_names(keep)}
+    values |= {"id": id, "sheet": sheet, "drop": read_names(drop), "keep": read_names(keep)}
     values |= {"positive": positive, "negative": negative, "found": found, "looked": looked or ()}
     print_answer(fit_file(data, label, method=method, folder=folder, **values))
 
@@ -271,8 +274,11 @@ def _summary(answer: Answer) -> list[tuple[str, str]]:
         lines += [
             ("  precision", f"{percent(precision)} ± {percent(precision.error)} of them should be positive"),
             ("  recall", f"{percent(recall)} ± {percent(recall.error)} of the hidden positives should be among them"),
-            ("  rows", f"{count:,.0f} ± {count.error:,.0f} should be called among {total:,} rows like these"),
         ]
+        if abs(count - answer.predicted) > max(2 * count.error, 0.02 * total):  # the model knows its training rows
+            lines.append(
+                ("  new rows", f"{count:,.0f} ± {count.error:,.0f} should be called among {total:,} rows held out")
+            )
     return lines
 
 

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ._early import check_file
+from ._options import Sheet
 from ._print import fill, print_table, visible
 
 SHOWN = 20  # rows on the terminal, if they are written to a file as well
@@ -33,6 +34,7 @@ def next(
     id: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="With --data: the column that names the rows, if fit had one.")
     ] = None,
+    sheet: Sheet = None,
 ) -> None:
     """Name the rows most worth looking at.
 
@@ -61,7 +63,7 @@ def next(
 
     from ..answer import next_rows, write_rows
 
-    found = next_rows(folder, rows, data=data, id=id)
+    found = next_rows(folder, rows, data=data, id=id, sheet=sheet)
     shown = found if out is None else found.head(SHOWN)
     lines = zip(shown["id"], shown["rank"], shown["probability"], shown["why"], strict=True)
     print_table(["id", "rank", "probability", "why"], [(visible(a), str(b), f"{c:.3f}", d) for a, b, c, d in lines])

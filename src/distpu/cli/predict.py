@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from ._early import check_file
-from ._options import DataRoot, Strict, Threshold
+from ._options import DataRoot, Sheet, Strict, Threshold, Where, check_where
 
 
 def predict(
@@ -37,7 +37,9 @@ def predict(
         typer.Option("--rank", help="Add each row's rank, 1 for the likeliest. It needs 24 bytes of memory a row."),
     ] = False,
     threshold: Threshold = None,
+    sheet: Sheet = None,
     strict: Strict = False,
+    pool: Where = "local",
     data_root: DataRoot = None,
 ) -> None:
     """Score new rows with a trained model.
@@ -62,6 +64,7 @@ def predict(
     from ..files.scores import check_ending
     from ..threshold.choice import read_choice
 
+    check_where(pool)
     RunFolder(folder).check_finished()
     if data not in datasets.NAMES:
         check_file(data)
@@ -73,7 +76,18 @@ def predict(
 
     from ..predictions import predict_file
 
-    done = predict_file(folder, data, out, id=id, threshold=threshold, rank=rank, strict=strict, data_root=data_root)
+    done = predict_file(
+        folder,
+        data,
+        out,
+        id=id,
+        threshold=threshold,
+        rank=rank,
+        strict=strict,
+        data_root=data_root,
+        pool=pool,
+        sheet=sheet,
+    )
     if out is None:
         return
     said = sys.stderr if plain_goal(out) is None else sys.stdout  # the scores themselves may go to standard output

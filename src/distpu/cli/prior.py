@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ._early import check_estimators, check_file
-from ._options import Label, Positive
+from ._options import Drop, Id, Keep, Label, Positive, Sheet, encoder_of, options_of
 from ._print import fill, print_table
 
 if TYPE_CHECKING:
@@ -21,14 +21,23 @@ def prior(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A .csv, .parquet or .npz file.")],
     label: Label = None,
     positive: Positive = None,
+    id: Id = None,
+    drop: Drop = None,
+    keep: Keep = None,
+    sheet: Sheet = None,
     estimators: Annotated[
-        str, typer.Option(metavar="NAMES", help="Estimators, separated by commas, or 'all'.")
-    ] = "all",
+        str,
+        typer.Option(
+            metavar="NAMES",
+            help="Estimators, separated by commas; 'scores': those that look at scores; 'all': also those that look at "
+            "rows, which take minutes.",
+        ),
+    ] = "scores",
     level: Annotated[float, typer.Option(metavar="L", help="Level of the interval, between 0 and 1.")] = 0.9,
     bootstrap: Annotated[
         int, typer.Option(metavar="N", min=0, help="How often each estimate is made again for its interval.")
     ] = 50,
-    seed: Annotated[int, typer.Option(metavar="S", min=0, help="Seed of the forest and of the resampling.")] = 0,
+    seed: Annotated[int, typer.Option(metavar="S", min=0, help="Seed of the models and of the resampling.")] = 0,
     plot: Annotated[
         Path | None, typer.Option(metavar="PNG", help="Also draw the estimates with their intervals.")
     ] = None,
@@ -38,25 +47,41 @@ def prior(
     A table whose column 'fraud' is 1 for known cases and 0 or empty elsewhere:
 
         distpu prior transactions.csv --label fraud
+
+    The scores of a table are those of the default method, held out. So the first estimate is the prior that distpu fit
+    takes. The others show how much it hangs on the estimator.
     """
     check_file(file, label, needs_label=True)
     names = check_estimators(estimators)
 
     from ..answer import positive_value, read_own
-    from ..params import need
-    from ..prior import LARGEST, estimate
+    from ..params import check_parameters, need
+    from ..prior import AUTO, LARGEST, ON_SCORES, PriorEstimator
     from ..progress import busy
 
     if plot is not None:
         need("matplotlib", "plots", "drawing")
-    X, y, column = read_own(file, label)
+    told: dict[str, Any] = {"level": level, "bootstrap": bootstrap, "random_state": seed}
+    check_parameters(PriorEstimator(**told))
+    X, y, column = read_own(file, label, id, sheet)
+    encode = encoder_of(X, file, id, drop, keep)
+
+    from ..diagnosis.default import by_default
+
     pos_label = positive_value(y, column, positive)
+    names = sorted(names, key=lambda name: name not in ("auto", AUTO))  # what `distpu fit` takes comes first
+    scored = by_default(X, y, encode, pos_label, seed)
     found: list[Estimate] = []
     rows = []
     for number, name in enumerate(names, 1):
         start = time.perf_counter()
+        estimator = PriorEstimator(name, pos_label=pos_label, **told)
         with busy(f"{number}/{len(names)} {name}: estimating"):
-            found.append(estimate(X, y, name, level, bootstrap, seed, pos_label))
+            if scored is not None and name in ("auto", *ON_SCORES):
+                estimator.fit_scores(scored.z[scored.s == 1], scored.z[scored.s == 0])
+            else:
+                estimator.fit(X if isinstance(encode, str) else encode.fit(X, y).transform(X), y)
+        found.append(estimator.estimate_)
         one, seconds = found[-1], time.perf_counter() - start
         low, high = one.interval or (one.prior, one.prior)
         span = f"at most {high:.3f}" if one.two_sided is False else f"{low:.3f} to {high:.3f}"
@@ -64,10 +89,12 @@ def prior(
         print(f"{number}/{len(names)} {name}: {one.prior:.3f}", file=sys.stderr)
     print_table(["estimator", "share", f"{100 * level:g} % interval", "seconds", ""], rows, right=range(1, 4))
     print()
-    fill(
-        "share: of positives among the unlabelled rows. The seconds of the first estimate on scores include the forest "
-        "that makes them."
-    )
+    text = "share: of positives among the unlabelled rows."
+    if scored is None:
+        text += " distpu fit trains a network on such images and estimates from its scores; these are a forest's."
+    elif found[0].name == AUTO:
+        text += f" {AUTO} is what distpu fit takes: the same share, from the same scores of its default method."
+    fill(text)
     readings: dict[str, list[str]] = {}
     for one in found:
         readings.setdefault(one.reading or LARGEST, []).append(one.name)
@@ -77,8 +104,9 @@ def prior(
         _draw(found, level, plot)
         print(f"picture: {plot}")
     first = found[0]
-    options = f" --label {label}" * (label is not None) + f" --positive {positive}" * (positive is not None)
-    print(f"next:  distpu fit {file}{options} --prior {first.prior:.3g}")
+    options = options_of(label=label, positive=positive, id=id, sheet=sheet, drop=drop, keep=keep)
+    given = "" if scored is not None and first.name == AUTO else f" --prior {first.prior:.3g}"
+    print(f"next:  distpu fit {file}{options}{given}")
 
 
 def _draw(found: list[Estimate], level: float, path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ._options import DataRoot, Jobs
+from ._options import DataRoot, Jobs, Where, check_where
 from ._print import print_table
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ def reproduce(
     ] = None,
     seeds: Annotated[int | None, typer.Option(metavar="N", min=1, help="The first N seeds of it.")] = None,
     jobs: Jobs = None,
+    pool: Where = "local",
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Make the runs again and print them beside the kept ones, which stay.")
     ] = False,
@@ -48,6 +49,7 @@ def reproduce(
     """
     from ..study import places
 
+    check_where(pool)
     if fresh and show:
         raise ValueError("--fresh makes runs and --show makes none; give one of them")
     if name is not None:
@@ -77,14 +79,15 @@ def reproduce(
         again.mkdir(parents=True, exist_ok=True)
         unfinished.touch()
         place = again / "results"
-        lines, failed = made.reproduce(whole, part, jobs, data_root, places.Results(place), again)
+        lines, failed = made.reproduce(whole, part, jobs, data_root, places.Results(place), again, where=pool)
         unfinished.unlink()
         _print_experiment(part, lines, "made now")
         before = kept.ledger(part.place).find(part.asks)
         if before:
             _print_experiment(part, before, f"kept in {kept.root / part.place}")
     else:
-        lines, failed = made.reproduce(whole, part, jobs, data_root, kept, runs, partial(_print_so_far, part))
+        told = partial(_print_so_far, part)
+        lines, failed = made.reproduce(whole, part, jobs, data_root, kept, runs, told, where=pool)
         _print_experiment(part, lines)
     print(f"\ntables, figures and all metrics: {place / part.place}/README.md")
     if failed:

@@ -37,7 +37,7 @@ def show(
         "data": _data(facts["data"]),
         "labels": _classes(facts["classes"]),
         "prior": _prior(facts["prior"]),
-        "cut": _cut(facts["cut"]),
+        "cut": _cut(facts["cut"], facts["called"]),
         "settings": _settings(facts),
         "made by": ", ".join(f"{name} {value}" for name, value in facts["versions"].items()),
         "trained in": "" if facts["seconds"] is None else f"{facts['seconds']:.1f} s",
@@ -52,7 +52,8 @@ def show(
 def _data(data: dict[str, Any]) -> str:
     parts = [f"{data['rows']:,} rows"] if "rows" in data else []
     if "shape" in data:
-        parts.append(f"of shape {'x'.join(map(str, data['shape']))}")
+        *several, last = data["shape"]
+        parts.append(f"of {last:,} numbers" if not several else f"of shape {'x'.join(map(str, data['shape']))}")
     if "labelled" in data:
         parts.append(f"with {data['labelled']:,} labelled positives")
     return " ".join([*([f"{data['dataset']}:"] if "dataset" in data else []), *parts])
@@ -65,20 +66,32 @@ def _classes(classes: list[Any] | None) -> str:
 def _prior(prior: dict[str, Any]) -> str:
     if prior["share"] is None:
         return "none: the method needs none"
+    from ..answer.words import percent
+
     how = "the method's own" if prior["asked"] == "auto" else "given"
-    text = f"{prior['share']:.4g} of the unlabelled rows are positive ("
+    text = f"{percent(prior['share'])} of the unlabelled rows are positive ("
     text += f"estimated by {prior['estimator']}" if prior["estimator"] else how
     if prior["interval"] and prior["level"]:
         low, high = prior["interval"]
-        span = f"at most {high:.4g}" if prior["two_sided"] is False else f"{low:.4g} to {high:.4g}"
+        span = f"at most {percent(high)}" if prior["two_sided"] is False else f"{percent(low)} to {percent(high)}"
         text += f"; {100 * prior['level']:g} % interval: {span}"
     return text + ")"
 
 
-def _cut(cut: dict[str, Any] | None) -> str:
+def _cut(cut: dict[str, Any] | None, called: int | None) -> str:
+    from ..answer.words import percent
+
+    calls = "" if called is None else f"; it calls {called:,} of the unlabelled rows"
     if cut is None:
-        return "the method's own; what it gives is not known, since no rows were held out"
-    return f"{cut['choice']} (score {cut['score']:.4g}): {cut['expected']}"
+        return f"the method's own{calls}; what it gives is not known, since no rows were held out"
+    if called is None:
+        return f"{cut['choice']}: {cut['expected']}"
+    right, found = (f"{percent(share)} ± {percent(error)}" for share, error in (cut["precision"], cut["recall"]))
+    about = f"{cut['hidden']:,.0f} of {cut['unlabelled']:,} unlabelled rows should be positive"
+    if cut["hidden_interval"]:
+        about += " ({:,.0f} to {:,.0f})".format(*cut["hidden_interval"])
+    gives = f"{right} of these should be right, and {found} of the positives found"
+    return f"{cut['choice']}: about {about}{calls}; {gives}"
 
 
 def _settings(facts: dict[str, Any]) -> str:

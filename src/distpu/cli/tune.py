@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ._early import check_file, check_options
-from ._options import Label, Positive, Preset, read_prior, read_settings
+from ._options import Label, Positive, Preset, Sheet, Where, check_where, read_prior, read_settings
 from ._print import fill, print_table
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ def tune(
     method: Annotated[str, typer.Option(metavar="NAME", help="The method (distpu methods).")] = "bagging-pu",
     label: Label = None,
     positive: Positive = None,
+    sheet: Sheet = None,
     trials: Annotated[
         int | None,
         typer.Option(metavar="N", min=1, help="Settings to try, the default ones included; 30 if no time is given."),
@@ -57,6 +58,7 @@ def tune(
             "with more trials or minutes too.",
         ),
     ] = None,
+    pool: Where = "local",
     plot: Annotated[Path | None, typer.Option(metavar="PNG", help="Also draw the trials.")] = None,
 ) -> None:
     """Search the settings of a method on your own file. No true label is needed.
@@ -68,6 +70,7 @@ def tune(
     """
     from ..params import need
 
+    check_where(pool)
     told = read_settings(settings)
     check_options(method, told, prior)
     check_file(file, label, needs_label=True)
@@ -85,7 +88,7 @@ def tune(
     if plot is not None:
         need("matplotlib", "plots", "drawing")
     need("optuna", "tune", "tuning")
-    X, y, column = read_own(file, label)
+    X, y, column = read_own(file, label, sheet=sheet)
     found = tune_settings(
         X,
         y,
@@ -100,6 +103,7 @@ def tune(
         k=folds,
         folder=folder or Path("runs") / f"{Path(file).stem}-{method}-tune-seed{seed}",
         report=_Lines(trials, minutes),
+        pool=pool,
     )
     _print_tuned(found)
     if plot is not None:

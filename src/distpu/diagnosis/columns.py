@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -52,6 +52,14 @@ def single_columns(
     """
     found = [_column(x[:, j], s, fold % 2, name, prior, scale) for j, name in enumerate(names)]
     return sorted(found, key=lambda one: (-LEVELS.index(one.level), -one.auc))
+
+
+def by_source(columns: list[Column], sources: dict[str, str]) -> list[Column]:
+    """Return the strongest of the columns that come from each column of the user's, under that column's name."""
+    found: dict[str, Column] = {}
+    for one in columns:
+        found.setdefault(sources[one.name], replace(one, name=sources[one.name]))
+    return list(found.values())
 
 
 def _column(v: np.ndarray, s: np.ndarray, half: np.ndarray, name: str, prior: float, scale: float) -> Column:

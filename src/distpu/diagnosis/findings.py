@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from ..metrics import Metric
+from ..threshold import Expected
 from .columns import TELLING, Column
 from .copies import Copies
-from .curve import Point
 from .selective import SURE, Contrast
 
 FEW, SOME = 20, 100  # labelled rows
@@ -32,8 +33,8 @@ class Finding:
 
 def enough_labelled(labelled: int, prior: float, low: float, high: float) -> Finding:
     text = (
-        f"{_rows(labelled, 'labelled')}. The share of positives among the unlabelled rows is estimated at {prior:.2g}, "
-        f"between {low:.2g} and {high:.2g} (90 % interval)."
+        f"{_rows(labelled, 'labelled')}. The share of positives among the unlabelled rows is estimated at "
+        f"{_share(prior)}, between {_share(low)} and {_share(high)} (90 % interval)."
     )
     numbers = {"labelled": labelled, "prior": prior, "low": low, "high": high}
     if labelled < FEW:
@@ -75,8 +76,8 @@ def separable(auc: Metric, corrected: Metric, prior: float, labelled: int, unlab
         )
         return Finding("separability", "warning", text, remedy, numbers)
     text += (
-        f" With {prior:.2g} of the unlabelled rows positive, positives rank above negatives in {_percent(corrected)} "
-        f"of pairs: {_word(corrected)}."
+        f" With {_share(prior)} of the unlabelled rows positive, positives rank above negatives in "
+        f"{_percent(corrected)} of pairs: {_word(corrected)}."
     )
     return Finding("separability", "ok", text, "", numbers)
 
@@ -96,7 +97,7 @@ def selective(contrasts: list[Contrast], given: float | None, largest: float, re
     )
     if given is not None and given > largest:
         text = (
-            f"You say that {given:.2g} of the unlabelled rows are positive, but at most {largest:.2g} of them are like "
+            f"You say that {_share(given)} of the unlabelled rows are positive, but at most {_share(largest)} are like "
             "the labelled rows. So the labelled rows are no random draw of the positives, or a column gives the label "
             "away."
         )
@@ -150,8 +151,8 @@ def copies(found: Copies) -> Finding:
     return Finding("copies", "look", text, remedy, numbers)
 
 
-def give_away(columns: list[Column], without: float | None, prior: float) -> Finding:
-    """without: the prior estimated without the suspicious columns."""
+def give_away(columns: list[Column], without: float | None, prior: float, left_out: Sequence[str] = ()) -> Finding:
+    """without: the prior estimated without the suspicious columns that `fit` does not leave out by itself."""
     numbers: dict[str, Any] = {"columns": [{"column": c.name, "auc": c.auc} for c in columns[:10]]}
     odd = [c for c in columns if c.level != "ok"]
     if not odd:
@@ -175,18 +176,25 @@ def give_away(columns: list[Column], without: float | None, prior: float) -> Fin
     else:
         how = (
             f"Column {first.name!r} alone tells positives from negatives with an AUC of {first.auc_of_classes:.2f}, if "
-            f"{prior:.2g} of the unlabelled rows are positive."
+            f"{_share(prior)} of the unlabelled rows are positive."
         )
-    more = f" So do {_names([c.name for c in odd[1:]])}." if odd[1:] else ""
-    change = ""
+    more = f" {_names([c.name for c in odd[1:]])} {'is' if len(odd) == 2 else 'are'} suspicious too." if odd[1:] else ""
+    change, used = "", [c.name for c in odd if c.name not in left_out]
+    if out := [c.name for c in odd if c.name in left_out]:
+        it = "it" if len(out) == 1 else "them"
+        named = it if not used else _names(out)
+        change = f" distpu fit leaves {named} out, and the other answers are without {it} (--keep uses {it})."
     if without is not None:
-        it = "it" if len(odd) == 1 else "them"
-        change = f" Without {it} the estimated prior is {without:.2g} instead of {prior:.2g}."
+        it = "it" if len(used) == 1 else "them"
+        names = it if not out and len(used) == len(odd) else _names(used)
+        change += f" Without {names} the estimated prior is {_share(without)} instead of {_share(prior)}."
     remedy = (
         "Is the value known before anybody knows the label? If not (an id, a date of labelling, a field filled in "
-        "later), leave the column out and diagnose again."
+        "later), leave the column out (--drop COLUMN) and diagnose again."
     )
-    level = "warning" if any(c.level == "warning" for c in odd) else "look"
+    if not used:
+        remedy = "Nothing is to be done if its values came with the label or number the rows, as it seems."
+    level = "warning" if any(c.level == "warning" for c in odd if c.name in used) else "look"
     return Finding("give-away", level, how + more + change, remedy, numbers)
 
 
@@ -207,27 +215,45 @@ def order(runs: int, expected: float, deviation: float, follow: list[str]) -> Fi
     return Finding("row order", "look", text, remedy, numbers)
 
 
-def sensitivity(at: Point, low: Point, high: Point, given: bool, reading: str) -> Finding:
-    """reading: why the estimated prior is an upper bound, where it is one."""
-    numbers = {"prior": at.prior, "called": at.called, "precision": at.precision, "recall": at.recall}
-    numbers |= {"called_low": low.called, "called_high": high.called, "precision_if_low": low.kept_precision}
-    source = "given" if given else "estimated"
+def sensitivity(
+    prior: float, called: int, expected: Expected, interval: tuple[float, float] | None, reading: str
+) -> Finding:
+    """interval: that of an estimated prior, None where it is given; reading: why an estimate is an upper bound."""
+    precision, recall = expected.precision, expected.recall
+    numbers = {"prior": prior, "called": called, "precision": float(precision), "recall": float(recall)}
+    source = "given" if interval is None else "estimated"
     text = (
-        f"At the {source} prior of {at.prior:.2g}, {_called(at.called, 'unlabelled')} called "
-        f"positive. Of these {_percent(at.precision)} (± {_points(at.precision_error)}) should be positive; "
-        f"{_percent(at.recall)} (± {_points(at.recall_error)}) of the positives should be among them."
+        f"At the {source} prior of {_share(prior)}, {_called(called, 'unlabelled')} called "
+        f"positive. Of these {_percent(precision)} (± {_points(precision.error)}) should be positive; "
+        f"{_percent(recall)} (± {_points(recall.error)}) of the positives should be among them."
     )
-    if given:
+    if interval is None:
         return Finding("prior", "ok", text, "", numbers)
+    low, high = interval
+    fewest, most = (round(end * expected.unlabelled) for end in interval)
+    if_low = float(precision) * low / prior
+    numbers |= {"hidden_low": fewest, "hidden_high": most, "precision_if_low": if_low}
     text += (
-        f" Over the interval of the prior {low.called:,} to {high.called:,} rows are called. If its lower end is the "
-        f"truth, only {_percent(low.kept_precision)} of the {at.called:,} are positive."
+        f" By the interval of the prior, {fewest:,} to {most:,} unlabelled rows are positive. If its lower end is the "
+        f"truth, only {_percent(if_low)} of the {called:,} are positive."
     )
     text += f" {reading}" if reading else ""
-    if high.prior > WIDE * low.prior:
+    if high > WIDE * low:
         remedy = "The result hangs on the prior. Give it if you know it (--prior P), or check some rows by hand."
         return Finding("prior", "look", text, remedy, numbers)
     return Finding("prior", "ok", text, "", numbers)
+
+
+def _share(share: float) -> str:
+    """Return a share of rows in percent, with a digit more where it is small or near to 1."""
+    percent = 100 * share
+    return (
+        f"{percent:.2g} %"
+        if percent < 1
+        else f"{percent:.1f} %"
+        if percent < 10 or percent > 90
+        else f"{percent:.0f} %"
+    )
 
 
 def _points(error: float) -> str:

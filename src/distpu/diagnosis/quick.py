@@ -7,7 +7,7 @@ import numpy as np
 from ..metrics import pu_auc, pu_roc_auc
 from ..prior import inside_unit
 from . import findings
-from .columns import LEVELS, follows_the_order, runs_in_order, single_columns
+from .columns import LEVELS, by_source, follows_the_order, runs_in_order, single_columns
 from .copies import count_copies
 from .findings import Finding
 from .scores import dense, fold_of
@@ -21,7 +21,7 @@ def quick_findings(
     interval: tuple[float, float] | None,
     scored: tuple[np.ndarray, np.ndarray] | None = None,
     keys: np.ndarray | None = None,
-    sample: tuple[np.ndarray, np.ndarray, list[str]] | None = None,
+    sample: tuple[np.ndarray, np.ndarray, dict[str, str]] | None = None,
     seed: int = 0,
 ) -> list[Finding]:
     """Return findings, the gravest first.
@@ -30,7 +30,7 @@ def quick_findings(
     prior, interval  share of positives among the unlabelled rows, as the model has it
     scored           PU labels and scores of rows held out
     keys             a number per row; equal rows have equal numbers
-    sample           numbers of some rows, their columns as numbers, and the columns' names
+    sample           numbers of some rows, their columns as numbers, and by these columns' names the user's columns
     """
     labelled, unlabelled = int((s == 1).sum()), int((s == 0).sum())
     found, follow = [], []
@@ -43,12 +43,12 @@ def quick_findings(
         found.append(findings.copies(count_copies(keys[:, None], s)))
     runs = runs_in_order(s)
     if sample is not None:
-        rows, x, names = sample
-        t, part = s[rows], dense(x)
+        rows, x, sources = sample
+        t, part, names = s[rows], dense(x), list(sources)
         share = inside_unit(prior, t)
         scale = (unlabelled / max(1, (t == 0).sum())) / (labelled / max(1, t.sum()))
         columns = single_columns(part, t, fold_of(part, t, seed), names, share, scale)
-        found.append(findings.give_away(columns, None, share))
+        found.append(findings.give_away(by_source(columns, sources), None, share))
         follow = follows_the_order(part, rows, names) if runs[2] < findings.TOGETHER else []
-        found.append(findings.order(*runs, follow))
+        found.append(findings.order(*runs, list(dict.fromkeys(sources[name] for name in follow))))
     return sorted(found, key=lambda one: -LEVELS.index(one.level))

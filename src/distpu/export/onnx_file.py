@@ -13,6 +13,7 @@ from .. import __version__
 from ..estimator import PUEstimator
 from ..files import atomic
 from ..files.run_folder import RunFolder
+from ..methods import METHODS
 from ..params import need
 from ..saved import load
 from ..threshold import Cuts
@@ -52,8 +53,11 @@ def to_onnx(
     """
     onnx = need("onnx", "onnx", "exporting")
     need("onnxruntime", "onnx", "comparing the graph with the model")
-    model, out = load(folder, device="cpu"), Path(file)
+    out = Path(file)
     _check_out(out)
+    _check_method(RunFolder(folder))
+    model = load(folder, device="cpu")
+    rows = _drawn(model) if data is None else _read(model, data)
     try:
         proto = _network_graph(model) if model.trains_network else _table_graph(model)
     except ValueError as error:
@@ -64,7 +68,6 @@ def to_onnx(
     onnx.helper.set_model_props(proto, {"distpu": json.dumps(facts)})
     onnx.checker.check_model(proto)
     content = proto.SerializeToString()
-    rows = _drawn(model) if data is None else _read(model, data)
     score, probability = _differences(model, content, rows)
     if not max(score / OF_SCORES, probability) <= tolerance:
         raise ValueError(
@@ -89,6 +92,17 @@ def _check_out(out: Path) -> None:
         raise ValueError(f"{out} lies in a run folder, whose files it could replace; name another place")
 
 
+def _check_method(run: RunFolder) -> None:
+    """Refuse a method that has no graph before its model is loaded."""
+    run.check_finished()
+    name = run.config()["method"]
+    if name in METHODS and name not in TABLES and not METHODS[name].trains_network:
+        raise ValueError(
+            f"{name} in {run.path} cannot be exported: there is no graph for it; {', '.join(sorted(TABLES))} and the "
+            "methods that train a network have one; distpu predict and distpu serve take this model"
+        )
+
+
 def _columns(model: PUEstimator) -> list[str] | None:
     encoder = getattr(model, "encoder_", None)
     if encoder is not None:
@@ -103,10 +117,8 @@ def _columns(model: PUEstimator) -> list[str] | None:
 def _table_graph(model: Any) -> Any:
     from onnx import TensorProto, helper
 
-    if model.name not in TABLES:
-        raise ValueError(
-            f"there is no graph for it; {', '.join(sorted(TABLES))} and the methods that train a network have one"
-        )
+    if model.name not in TABLES:  # a method that a user added
+        raise ValueError("there is no graph for it")
     graph, width = Graph(), _width(model)
     x = graph.cast("x")
     _judged(graph, model, TABLES[model.name](graph, x, model))
@@ -220,7 +232,8 @@ def _read(model: Any, data: str | Path) -> np.ndarray:
     if names is None:
         return np.asarray(read(data)[0][:ROWS], dtype=np.uint8 if getattr(model, "bytes_", False) else np.float32)
     encoder = getattr(model, "encoder_", None)
-    frame = next(iter(pieces(data, columns=list(names), rows=ROWS, decimal=getattr(encoder, "decimal_", None))))
+    used = list(names) if encoder is None else encoder.used_
+    frame = next(iter(pieces(data, columns=used, rows=ROWS, decimal=getattr(encoder, "decimal_", None))))
     return np.asarray(frame if encoder is None else encoder.transform(frame), dtype=np.float32)
 
 

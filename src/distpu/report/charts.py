@@ -67,7 +67,7 @@ def sensitivity_chart(facts: Facts) -> str:
     if prior["interval"]:
         low, high = prior["interval"]
         chart.shade(low, high, "interval")
-    chart.line([(one["prior"], one["kept"]) for one in lines], "one")
+    chart.line([(one["prior"], one["right"]) for one in lines], "one")
     chart.vertical(prior["share"], "dashed", f"used now: {percent(prior['share'])}")
     words = [("one", "of the rows called today, the share that is right")]
     note = paragraph("Shaded: the interval of the estimate.", "quiet") if prior["interval"] else ""

@@ -14,7 +14,7 @@ from ..files.run_folder import RunFolder
 from .html import join, text, user
 from .sections import SECTIONS, curve_data, headline
 
-SCHEMA = 1  # of report.json; a page is made from this schema only
+SCHEMA = 2  # of report.json; a page is made from this schema only
 
 
 def write_page(folder: str | Path) -> Path:

@@ -270,27 +270,29 @@ def sensitivity(facts: Facts) -> str:
         return ""
     used = facts["prior"]["share"]
     now = min(range(len(lines)), key=lambda i: abs(lines[i]["prior"] - used))
+    called = facts["called"]
     cells = [
         [
             percent(one["prior"]),
             count(one["hidden"]),
-            count(one["called"]),
-            percent(one["precision"]),
-            percent(one["kept"]),
+            count(one["right"] * called),
+            percent(one["right"]),
+            count(max(0.0, one["hidden"] - one["right"] * called)),
         ]
         for one in lines
     ]
     header = [
         "if this share is positive",
         "hidden positives",
-        "rows called",
-        "of these right",
-        "of today's calls right",
+        f"right of the {count(called)} called",
+        "in percent",
+        "positives missed",
     ]
+    how = "an estimate" if facts["prior"]["how"] != "given" else "what you gave"
     said = (
-        "The share of positives is an estimate. The table says what changes if another share is the truth: how many "
-        "rows would then be called, and how many of the rows called today would be right. Fit again with "
-        "<code>--prior P</code> if you know the share."
+        f"The share of positives is {how}. The table says what the {count(called)} {things(facts)} that are called "
+        "positive now would give if another share is the truth. Fit again with <code>--prior P</code> if you know the "
+        "share: the cut then follows it."
     )
     body = two(table(header, cells, right=range(5), now=now), sensitivity_chart(facts))
     return section("prior", "What if the share of positives is different?", paragraph(said), body)
