@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from distpu import datasets
+from distpu.datasets.header import check_table
 
 
 def message(kind, function, *args, **kwargs) -> str:
@@ -243,3 +244,20 @@ def test_a_folder_of_tables_is_one_table(tmp_path):
 
 
 # ---- the real sets ----
+
+
+@pytest.mark.parametrize("ending", ["csv", "xlsx"])
+def test_lines_above_the_header_are_said(tmp_path, ending):
+    """A report often has its title above the table."""
+    path = tmp_path / f"report.{ending}"
+    table = pd.DataFrame({"price": [1, 2], "sold": [1, 0]})
+    if ending == "csv":
+        path.write_text("Sales of 2024\n\n" + table.to_csv(sep=";", index=False))
+    else:
+        pytest.importorskip("openpyxl")
+        with pd.ExcelWriter(path) as book:
+            table.to_excel(book, index=False, startrow=2)
+            book.sheets["Sheet1"]["A1"] = "Sales of 2024"
+    look = check_table if ending == "csv" else datasets.read
+    assert "no column 'sold'; line 3 names it: delete the lines above" in message(ValueError, look, path, "sold")
+    assert "delete the lines" not in message(ValueError, look, path, "missing")

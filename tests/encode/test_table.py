@@ -21,6 +21,10 @@ COLUMNS = {  # name: (cells, kind, names of the columns made of it)
     "price": ([f"${i:,}.50" for i in range(900, 900 + N)], "number", ["price"]),
     "share": ([f"{i} %" for i in range(N)], "number", ["share"]),
     "amount": ([f"1.{i:03d},5" for i in range(N)], "number", ["amount"]),
+    "weight": ([f"{i / 7:.1f} kg" for i in range(N)], "number", ["weight"]),
+    "seniority": (["10+ years", "< 1 year", "1 year", "2 years"] * 15, "number", ["seniority"]),
+    "plate": ([f"{i:04d}X" for i in range(N)], "id", []),
+    "parcel": (["5 kg", "300 g", "2 kg"] * 20, "category", ["parcel=2 kg", "parcel=300 g", "parcel=5 kg"]),
     "gaps": ([i / 7 if i % 3 else "?" for i in range(N)], "number", ["gaps"]),
     "staff": (["<10", "10-49", "50-99", "10000+"] * 15, "number", ["staff"]),
     "last job": (["1", "2", "3", ">4", "never", "2"] * 10, "number", ["last job", "last job=never"]),
@@ -36,6 +40,8 @@ COLUMNS = {  # name: (cells, kind, names of the columns made of it)
     "same": (["x"] * N, "constant", []),
     "nothing": (["NA", " ", None, "-", "null", "?"] * 10, "constant", []),
     "vector": ([[i, 2.0] for i in range(N)], "vector", ["vector (0)", "vector (1)"]),
+    "place": ([f"{48 + i / 9:.3f}, {11 - i:.2f}" for i in range(N)], "vector", ["place (0)", "place (1)"]),
+    "written": ([f"[{i} 2.5\n -1e-3]" for i in range(N)], "vector", ["written (0)", "written (1)", "written (2)"]),
     "stamp": ([20240101 + i % 28 for i in range(N)], "date", ["stamp (days)", "stamp (day)", "stamp (weekday)"]),
 }  # fmt: skip
 
@@ -60,6 +66,28 @@ def test_a_column_is_recognised(name):
 def test_numbers_as_people_write_them(text, decimal, value):
     found = plain_number(text, decimal)
     assert found is None if value is None else found == pytest.approx(value)
+
+
+def test_a_unit_behind_numbers_is_read_and_another_one_is_told_of():
+    X = pd.DataFrame({"weight": [f"{i / 4:.1f} kg" for i in range(N)]})
+    made = TableEncoder().fit(X)
+    assert made.transform(X)[:, 0].tolist() == pytest.approx([round(i / 4, 1) for i in range(N)], abs=0.06)
+    state, arrays = made.to_state()
+    again = TableEncoder.from_state(json.loads(json.dumps(state)), arrays)
+    new = pd.DataFrame({"weight": ["7.5 kg", "7.5", "2 lb"]})
+    with pytest.warns(UserWarning, match="'2 lb'"):
+        x = again.transform(new)[:, 0]
+    assert x[:2].tolist() == [7.5, 7.5] and np.isnan(x[2])
+
+
+def test_an_encoder_that_was_stored_before_units_were_known_is_read():
+    X = pd.DataFrame({"price": [f"${i:,}.50" for i in range(900, 900 + N)]})
+    made = TableEncoder().fit(X)
+    state, arrays = made.to_state()
+    assert json.dumps(state).count('"unit": ""') == 1
+    old = json.loads(json.dumps(state).replace(', "unit": ""', ""))
+    assert "unit" not in json.dumps(old)
+    assert np.array_equal(TableEncoder.from_state(old, arrays).transform(X), made.transform(X))
 
 
 def test_numbers_in_order_stay_in_order():

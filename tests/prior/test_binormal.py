@@ -40,7 +40,7 @@ def test_its_interval_is_its_own_and_says_what_it_assumes():
     z_p, z_u, _ = drawn(0.3, distance=1.0)
     found = PriorEstimator("binormal").fit_scores(z_p, z_u).estimate_
     assert found.interval == pytest.approx(credible(z_p, z_u, 0.9), abs=1e-6)
-    assert found.two_sided and "two sides because binormal assumes a shape" in found.reading
+    assert found.two_sided and "only if the assumption of binormal holds" in found.reading
     assert PriorEstimator("binormal", bootstrap=0).fit_scores(z_p, z_u).interval_ == (found.prior,) * 2
 
 
@@ -73,3 +73,11 @@ def test_an_estimate_says_how_many_to_call_and_an_old_one_does_not():
 def test_few_labelled_rows_of_many_leave_the_share_open():
     z_p, z_u, truth = drawn(0.3, distance=2.5, n_p=50, n_u=100_000)
     assert binormal(z_p, z_u) == pytest.approx(truth, abs=0.1)
+
+
+def test_an_interval_from_a_handful_of_labelled_rows_is_called_a_guess():
+    z_p, z_u, _ = drawn(0.3, distance=4.0)
+    with pytest.warns(UserWarning, match="5 labelled positives"):
+        few = PriorEstimator("binormal").fit_scores(z_p[:5], z_u).estimate_
+    assert few.few and "a rough guess at both ends, because fewer than 20 rows are labelled" in few.reading
+    assert "rough guess" not in PriorEstimator("binormal").fit_scores(z_p, z_u).estimate_.reading

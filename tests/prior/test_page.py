@@ -21,7 +21,7 @@ def test_the_pages_code_runs(toy, monkeypatch, capsys):
     for block in blocks(PAGE):
         exec(block, scope)
     assert scope["clf"].prior_interval_[0] <= scope["clf"].prior_ <= scope["clf"].prior_interval_[1]
-    assert "two sides need 0.9" in capsys.readouterr().out
+    assert "0.9 is needed" in capsys.readouterr().out
 
 
 def test_the_table_of_estimators_is_complete():

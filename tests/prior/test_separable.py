@@ -46,9 +46,9 @@ def test_the_least_share_is_the_prior_less_its_error_where_classes_are_apart():
 def test_an_interval_has_two_sides_where_classes_are_apart_and_one_where_they_overlap(name):
     apart, overlapping = (PriorEstimator(name).fit_scores(*scores_of(d)[:2]).estimate_ for d in (4.0, 1.0))
     assert apart.two_sided is True and apart.separability > 0.94
-    assert "The interval has two sides" in apart.reading and f"two sides need {APART}" in apart.reading
+    assert "Both ends of the interval count" in apart.reading and f"{APART} is needed" in apart.reading
     assert overlapping.two_sided is False and overlapping.separability < 0.87
-    assert "The share is an upper bound" in overlapping.reading and "the truth may be lower" in overlapping.reading
+    assert "Only the upper end" in overlapping.reading and "The truth may be lower" in overlapping.reading
 
 
 def test_the_truth_lies_inside_where_the_interval_has_two_sides_and_below_its_end_elsewhere():

@@ -96,7 +96,7 @@ def _prior(answer: Answer) -> Json:
         given |= {"interval": list(found.interval), "level": found.level}
         apart = found.separability is not None and found.separability > APART
         given |= {"two_sided": found.two_sided, "assumes_shape": found.name in SHAPES and not apart}
-        given |= {"reading": found.reading, "note": found.note}
+        given |= {"reading": found.reading, "note": found.note, "few": found.few}
     return given
 
 
@@ -236,7 +236,8 @@ def _columns(model: Any, X: Any) -> list[Json]:
         {
             "name": str(name),
             "kind": "number",
-            "what": "used as it is" + (f"; {blank.iloc[j]:.1%} of its cells are blank" if blank.iloc[j] else ""),
+            "what": "used as it is"
+            + (f"; {100 * blank.iloc[j]:.1f} % of its cells are blank" if blank.iloc[j] else ""),
             "used": True,
             "width": 1,
         }

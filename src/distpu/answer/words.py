@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -47,19 +48,32 @@ def columns_told(answer: Answer) -> str:
     return f"columns used: {used or 'none'}" + (f"; left out: {', '.join(left[:MOST])}{more}" if left else "")
 
 
+LOOKED = "looked.csv"
+
+
+def rows_to_look_at(answer: Answer) -> str:
+    """Return the command that writes the rows most worth a look to a file; "" where the method cannot use verdicts."""
+    if not answer.model.takes_negatives or answer.folder is None or answer.source.is_dir():
+        return ""
+    words = ["distpu", "next", str(answer.folder)]
+    if answer.top is not None:  # so that the file shows the rows, not their numbers alone
+        words += ["--data", str(answer.source), *(["--id", answer.id] if answer.id else [])]
+    return shlex.join([*words, "--out", LOOKED])
+
+
 def what_next(answer: Answer) -> str:
     """Say what a person does with the rows on top."""
+    if command := rows_to_look_at(answer):
+        return f"write the {answer.what} most worth a look to a file ({command}), {with_verdicts()}"
     mark = f"mark those that are positive in column {answer.label!r}"
     if answer.source.is_dir():
         mark = f"put those that are positive into {answer.source / 'found'} and the others into "
         mark += str(answer.source / "negative")
-    if answer.model.takes_negatives and answer.folder is not None and not answer.source.is_dir():
-        file = "looked.csv"
-        return (
-            f"write the {answer.what} most worth a look to a file (distpu next {answer.folder} --out {file}), fill "
-            f"in your verdicts, and fit again into another folder with --looked {file}"
-        )
-    return f"look at the {answer.what} on top, {mark}, and fit again into another folder"
+    return f"look at the {answer.what} on top, {mark}, and fit again with a --folder of its own"
+
+
+def with_verdicts() -> str:
+    return f"write yes or no into its column 'verdict', and fit again with --looked {LOOKED} and a --folder of its own"
 
 
 def counts_explained(answer: Answer) -> str:

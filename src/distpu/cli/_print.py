@@ -7,6 +7,8 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+SHOWN = 5  # columns of a user's rows on the terminal
+
 
 def terminal_width() -> int:
     return max(20, shutil.get_terminal_size().columns)  # 80 where there is no terminal
@@ -30,7 +32,8 @@ def fill(text: str) -> None:
         prose = not block.startswith(" ") and "   " not in block
         for line in [" ".join(block.splitlines())] if prose else block.splitlines():
             margin = "" if prose else " " * (len(line) - len(line.lstrip()) + 4)
-            lines.append(textwrap.fill(line, terminal_width(), subsequent_indent=margin, break_long_words=False))
+            whole = {"break_long_words": False, "break_on_hyphens": False}  # a path or a command stays in one piece
+            lines.append(textwrap.fill(line, terminal_width(), subsequent_indent=margin, **whole))
         lines.append("")
     print("\n".join(lines[:-1]))
 
@@ -49,6 +52,26 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[str]], right: Seq
         print("  ".join([*left, "" if below else parts.pop(0)]).rstrip())
         for part in parts:
             print(" " * (4 if below else start) + part)
+
+
+def print_rows(
+    header: Sequence[str], columns: Sequence[Sequence[str]], more: Iterable[tuple[str, Sequence[Any]]]
+) -> None:
+    """Print rows with as many further columns of a user's as the terminal has room for. The last one takes the rest."""
+    header, cells = list(header), [list(column) for column in columns]
+    room = terminal_width() - sum(max(map(len, [name, *one])) + 2 for name, one in zip(header, cells, strict=True))
+    last: Sequence[Any] = ()
+    for name, values in list(more)[:SHOWN]:
+        shown = [visible(one) for one in values]
+        wide = max(map(len, [visible(name), *shown])) + 2
+        if wide > room + 2:
+            break
+        room, last = room - wide, values
+        header, cells = [*header, visible(name)], [*cells, shown]
+    if len(last) and room > 0:
+        width = max(map(len, [header[-1], *cells[-1]]))
+        cells[-1] = [visible(one, max(24, width + room)) for one in last]
+    print_table(header, list(zip(*cells, strict=True)))
 
 
 def _wrapped(text: str, width: int) -> list[str]:

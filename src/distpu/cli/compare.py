@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Sequence
 from contextlib import closing
@@ -23,6 +24,7 @@ from ._options import (
     Sheet,
     Where,
     check_where,
+    options_of,
     read_prior,
 )
 from ._print import fill, mean, print_table
@@ -153,9 +155,8 @@ def _compare_on_file(
             f"; {' and '.join(level)} {'is' if len(level) == 1 else 'are'} within one standard error" if level else ""
         )
         fill(f"take {first}: its PU accuracy is the highest{close}")
-        named = f" --label {label}" if label else ""
-        marked = f" --positive {positive}" if positive else ""
-        print(f"next:  distpu fit {path}{named}{marked} --method {first}")
+        options = options_of(label=label, positive=positive, sheet=sheet)
+        print(f"next:  distpu fit {shlex.quote(str(path))}{options} --method {first}")
     if failed:
         raise ValueError(f"{len(failed)} of {len(methods)} methods failed: {'; '.join(failed)}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -74,7 +75,7 @@ def diagnose(
     options = options_of(label=label, positive=positive, id=id, sheet=sheet, drop=drop, keep=keep)
     options += f" --prior {prior:g}" if prior is not None else ""
     if found.level in ("ok", "unknown"):
-        print(f"next:  distpu fit {file}{options}")
+        print(f"next:  distpu fit {shlex.quote(file)}{options}")
 
 
 def _print(found: Diagnosis, file: str) -> None:

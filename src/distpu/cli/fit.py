@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -30,12 +31,12 @@ from ._options import (
     read_prior,
     read_settings,
 )
-from ._print import fill, print_results, print_table, say_settings, terminal_width, visible
+from ._print import fill, print_results, print_rows, print_table, say_settings, visible
 
 if TYPE_CHECKING:
     from ..answer import Answer
 
-TOP, SHOWN = 10, 5  # rows on the terminal, and columns of theirs
+TOP = 10  # rows on the terminal
 
 
 def fit(
@@ -212,12 +213,12 @@ def _fit_named(
     print(f"run folder: {folder}{again}")
     if chosen:
         fill(f"settings of the preset, with those that you gave: {', '.join(f'{k}={v}' for k, v in settings.items())}")
-    print(f"score the test rows:  distpu predict {folder} {name}")
+    print(f"score the test rows:  distpu predict {shlex.quote(str(folder))} {name}")
 
 
 def print_answer(answer: Answer) -> None:
     """Print what `distpu fit FILE` found."""
-    from ..answer.words import columns_told, counts_explained, what_next
+    from ..answer.words import columns_told, counts_explained, rows_to_look_at, what_next, with_verdicts
     from ..files.run_folder import RunFolder
 
     folder = answer.folder
@@ -244,9 +245,14 @@ def print_answer(answer: Answer) -> None:
                 told, remedy = visible(one["text"], 400), visible(one["remedy"] or "", 200)
                 fill(f"check first, {one['name']}: {told} {remedy}".rstrip())
         print(f"the page that explains it: {folder}/{RunFolder.PAGE}")
-    fill(f"next: {what_next(answer)} (--folder)")
     say_settings(answer.model)
-    print(f"score new {answer.what}:  distpu predict {folder} {'FOLDER' if answer.source.is_dir() else 'FILE'}")
+    place = shlex.quote(str(folder))
+    print(f"score new {answer.what}:  distpu predict {place} {'FOLDER' if answer.source.is_dir() else 'FILE'}")
+    if command := rows_to_look_at(answer):
+        print(f"{answer.what} most worth a look:  {command}")
+        fill(f"next: look at them, {with_verdicts()}")
+    else:
+        fill(f"next: {what_next(answer)}")
 
 
 def _summary(answer: Answer) -> list[tuple[str, str]]:
@@ -291,18 +297,7 @@ def _reading(answer: Answer) -> str:
 def _print_top(answer: Answer) -> None:
     """Print the ten likeliest rows with as many of their own columns as the terminal has room for."""
     top = answer.ranked.head(TOP)
-    header, columns = (
-        ["id", "probability"],
-        [[visible(one) for one in top["id"]], [f"{p:.3f}" for p in top["probability"]]],
-    )
-    room = terminal_width() - sum(
-        max(map(len, [name, *cells])) + 2 for name, cells in zip(header, columns, strict=True)
-    )
-    if answer.top is not None:
-        for name in answer.top if answer.facts is None else answer.facts["top"]["columns"]:
-            cells = [visible(one) for one in answer.top[name].head(TOP)]
-            room -= max(map(len, [visible(name), *cells])) + 2
-            if room < 0 or len(header) == 2 + SHOWN:
-                break
-            header, columns = [*header, visible(name)], [*columns, cells]
-    print_table(header, list(zip(*columns, strict=True)))
+    own = [] if answer.top is None else answer.top if answer.facts is None else answer.facts["top"]["columns"]
+    more = [(name, list(answer.top[name].head(TOP))) for name in own] if answer.top is not None else []
+    columns = [[visible(one) for one in top["id"]], [f"{p:.3f}" for p in top["probability"]]]
+    print_rows([answer.id or "id", "probability"], columns, more)

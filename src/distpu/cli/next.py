@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ._early import check_file
 from ._options import Sheet
-from ._print import fill, print_table, visible
+from ._print import fill, print_rows, visible
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SHOWN = 20  # rows on the terminal, if they are written to a file as well
 
@@ -62,11 +65,15 @@ def next(
         check_file(str(data))
 
     from ..answer import next_rows, write_rows
+    from ..answer.looking import VERDICT
 
     found = next_rows(folder, rows, data=data, id=id, sheet=sheet)
-    shown = found if out is None else found.head(SHOWN)
-    lines = zip(shown["id"], shown["rank"], shown["probability"], shown["why"], strict=True)
-    print_table(["id", "rank", "probability", "why"], [(visible(a), str(b), f"{c:.3f}", d) for a, b, c, d in lines])
+    shown = found if out is None else _some(found)
+    first = ["id", "rank", "probability", "why"]
+    lines = zip(*(shown[name] for name in first), strict=True)
+    cells = [(visible(a), str(b), f"{c:.3f}", d) for a, b, c, d in lines]
+    more = [(name, list(shown[name])) for name in shown.columns if name not in (*first, VERDICT)]
+    print_rows(first, list(zip(*cells, strict=True)), more)
     print()
     if out is None:
         fill("write them to a file for your verdicts:  add --out looked.csv")
@@ -75,3 +82,8 @@ def next(
     likely = int((found["why"] == "likely").sum())
     fill(f"{len(found):,} rows, {likely:,} likely and {len(found) - likely:,} unsure: {out}")
     fill(f"write yes or no into its column 'verdict', then fit again with --looked {out} and a --folder of its own")
+
+
+def _some(found: pd.DataFrame) -> pd.DataFrame:
+    """Return some rows of both kinds."""
+    return found.groupby("why", sort=False).head(SHOWN // 2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import time
 from pathlib import Path
@@ -106,7 +107,7 @@ def prior(
     first = found[0]
     options = options_of(label=label, positive=positive, id=id, sheet=sheet, drop=drop, keep=keep)
     given = "" if scored is not None and first.name == AUTO else f" --prior {first.prior:.3g}"
-    print(f"next:  distpu fit {file}{options}{given}")
+    print(f"next:  distpu fit {shlex.quote(file)}{options}{given}")
 
 
 def _draw(found: list[Estimate], level: float, path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -46,7 +47,7 @@ def show(
     print_table(["", f"the model in {visible(str(folder))}"], [(key, text) for key, text in lines.items() if text])
     _print_columns(facts["columns"])
     print()
-    print(f"score new rows:  distpu predict {folder} FILE -o scores.csv")
+    print(f"score new rows:  distpu predict {shlex.quote(str(folder))} FILE -o scores.csv")
 
 
 def _data(data: dict[str, Any]) -> str:
@@ -60,7 +61,10 @@ def _data(data: dict[str, Any]) -> str:
 
 
 def _classes(classes: list[Any] | None) -> str:
-    return "" if classes is None else f"{classes[1]!r} is positive, {classes[0]!r} is every other row"
+    if classes is None:
+        return ""
+    other, positive = (f"{v:g}" if isinstance(v, float) else repr(v) for v in classes)
+    return f"{positive} is positive, {other} is every other row"
 
 
 def _prior(prior: dict[str, Any]) -> str:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import csv
 import gzip
 import os
+import re
 import zlib
+from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
 
 from ..params import near
@@ -13,6 +16,7 @@ from .damaged import some
 
 TEXTS = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
 SEPARATORS = ",;\t|"
+TITLES = 20  # lines above a header at most
 MOST = 2**20  # characters of a header; a file without line ends must not be read whole
 
 
@@ -40,7 +44,24 @@ def check_table(path: str | Path, label: str | None, needs_label: bool = True) -
     readings = header(path)
     if readings and not any(label in (name, name.strip()) for names in readings for name in names):
         names = max(readings, key=len)
-        raise ValueError(f"{path} has no column {label!r}{near(label, names)} (it has {some(names)})")
+        hint = near(label, names) or below(label, _cells(path))
+        raise ValueError(f"{path} has no column {label!r}{hint} (it has {some(names)})")
+
+
+def below(label: str, lines: Iterable[Iterable[object]]) -> str:
+    """Say in which of the first lines a column is named, if others stand above the header. `lines` has their cells."""
+    for number, cells in enumerate(islice(lines, TITLES), 1):
+        if any(label == str(cell).strip() for cell in cells):
+            return f"; line {number} names it: delete the lines above"
+    return ""
+
+
+def _cells(path: Path) -> list[list[str]]:
+    """Return the cells of the first lines of a text file; [] for other files."""
+    if path.name.lower().endswith(".parquet"):
+        return []
+    cut = re.compile(f"[{re.escape(SEPARATORS)}]")
+    return [[cell.strip('" \r\n') for cell in cut.split(line)] for line in islice(_lines(path), TITLES)]
 
 
 def header(path: Path) -> list[list[str]]:
@@ -50,15 +71,19 @@ def header(path: Path) -> list[list[str]]:
             from pyarrow.parquet import read_schema
 
             return [[str(name) for name in read_schema(path).names]]
-        with gzip.open(path) if path.suffix.lower() == ".gz" else open(path, "rb") as file:
-            start = file.read(MOST)
+        lines = _lines(path)
     except (ImportError, OSError, EOFError, ValueError, zlib.error):  # pyarrow's errors are ValueErrors
         return []
-    lines = _text(start).lstrip("\r\n").splitlines(keepends=True)
     try:
         return [next(csv.reader(lines, delimiter=mark), []) for mark in SEPARATORS]
     except csv.Error:
         return []
+
+
+def _lines(path: Path) -> list[str]:
+    """Return the first lines of a text file. Empty lines at the start do not count."""
+    with gzip.open(path) if path.suffix.lower() == ".gz" else open(path, "rb") as file:
+        return _text(file.read(MOST)).lstrip("\r\n").splitlines(keepends=True)
 
 
 def _text(start: bytes) -> str:

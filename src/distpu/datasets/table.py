@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Collection
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from ..params import near
 from . import columnar, separated
 from .arrays import SUFFIXES, read_array
 from .damaged import some
-from .header import TEXTS
+from .header import TEXTS, TITLES, below
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -99,6 +100,8 @@ def check_columns(table: pd.DataFrame, path: Path, wanted: list[str]) -> None:
     missing = [name for name in wanted if name not in table]
     if missing:
         hint = near(missing[0], table) if len(missing) == 1 else ""
+        lines = chain([()], table.head(TITLES).itertuples(index=False))  # the first one was taken for the header
+        hint = hint or below(missing[0], lines)
         what = f"no column{'s' * (len(missing) > 1)} {some(missing)}"
         raise ValueError(f"{path} has {what}{hint} (it has {some(table)})")
 

@@ -1,18 +1,23 @@
-"""Numbers, also as people write them: 1,234.50, 1.234,5, 12 %, $5, (300), <1, 50-99, 10000+, and a word among them."""
+"""Numbers, also as people write them: 1,234.50, 1.234,5, 12 %, $5, (300), <1, 50-99, 10000+, 12 kg, and a word among
+them."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from .cells import Cells
 from .kind import FAR_OFF, Kind
-from .state import is_distinct, is_flag, is_number, one_of
+from .state import is_distinct, is_flag, is_number, is_text, one_of
 
 MOST = 3.0e38  # of float32
+LONGEST = 60  # characters of a number with a unit
 FAR = 5.0  # a value further out than so many spans of the training values is told of
 _CURRENCY = "$€£¥₹₽₩"
 _PLAIN = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
@@ -26,6 +31,7 @@ _THOUSANDS = re.compile(r"[1-9]\d{0,2}[.,]\d{3}")  # a number whose sign may be 
 _BOUND = re.compile(
     r"(?:(?P<low><=?|≤|under|less than|below|up to)|(?P<high>>=?|≥|over|more than|above))\s*(?P<at>.+)", re.I
 )
+_UNIT = re.compile(r"(?<=[\d.,+%])\s*(?P<unit>[^\W\d_]{1,12}[²³]?\.?)$")
 _RANGE = re.compile(r"(?P<a>\d[\d.,]*)\s*(?:-|–|to|/|\.\.)\s*(?P<b>\d[\d.,]*)", re.I)
 
 
@@ -91,6 +97,27 @@ def decimal_of(values: list[str]) -> str:
     return "," if comma > point else "."
 
 
+def unit_of(text: str) -> str:
+    """Return what stands behind the number of a text, such as 'kg'; a plural counts as its singular."""
+    found = _UNIT.search(text) if len(text) <= LONGEST else None
+    return found["unit"].casefold().rstrip(".").removesuffix("s") if found else ""
+
+
+def common_unit(values: Iterable[str], counts: Iterable[int], share: float) -> str:
+    """Return the unit of nearly all texts that hold digits; "" if there is none. 5 kg and 5 g are not the same."""
+    units: Counter[str] = Counter()
+    for text, count in zip(values, counts, strict=True):
+        if any(c.isdigit() for c in text):
+            units[unit_of(text)] += int(count)
+    unit, count = units.most_common(1)[0] if units else ("", 0)
+    return unit if count >= share * units.total() else ""
+
+
+def without_unit(values: list[str], unit: str) -> list[str]:
+    """Return the texts without this unit; texts with another one stay."""
+    return [_UNIT.sub("", text) if unit_of(text) == unit else text for text in values] if unit else values
+
+
 def parsed(values: list[str], decimal: str, ordered: bool) -> np.ndarray:
     """Return the numbers of texts, NaN for what is none. Every text is read alike, whatever texts are beside it."""
     out = np.full(len(values), np.nan)
@@ -127,6 +154,7 @@ class Number(Kind):
         "ordered": (is_flag, "true or false"),
         "words": (is_distinct, "a list of different strings"),
         "clean": (is_flag, "true or false"),
+        "unit": (is_text, "a string"),
     }
     low: float = 0.0
     high: float = 0.0
@@ -135,6 +163,7 @@ class Number(Kind):
     ordered: bool = False  # whether '<1' and '50-99' are numbers too
     words: list[str] = field(default_factory=list)
     clean: bool = True  # whether the frame held numbers, not texts
+    unit: str = ""  # that stands behind the numbers, such as "kg"
 
     def names(self, name: str) -> list[str]:
         return [name, *(f"{name}={word}" for word in self.words)]
@@ -155,7 +184,8 @@ class Number(Kind):
             return np.where(np.abs(cells.number) < MOST, cells.number, np.nan)
         if cells.codes is None:
             return np.full(len(cells), np.nan)
-        return cells.taken(parsed(cells.values or [], self.decimal, self.ordered), np.nan)
+        texts = without_unit(cells.values or [], self.unit)
+        return cells.taken(parsed(texts, self.decimal, self.ordered), np.nan)
 
     def write(self, cells: Cells, out: np.ndarray) -> tuple[np.ndarray, dict[str, np.ndarray]]:
         value = self.values(cells)
@@ -170,3 +200,9 @@ class Number(Kind):
         far = (value > self.high + FAR * span) | (value < self.low - FAR * span)
         odd = blank & ~known & ~cells.blank
         return blank & ~known, {"no number": odd, FAR_OFF: far}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any], arrays: dict[str, np.ndarray], where: str) -> Kind:
+        if isinstance(state, dict):
+            state = {"unit": "", **state}  # an encoder that was stored before units were known
+        return super().from_state(state, arrays, where)

@@ -12,7 +12,7 @@ from .cells import Cells
 from .date import Date, formats_of
 from .kind import Kind
 from .ngrams import NGrams
-from .number import MOST, Number, decimal_of, parsed
+from .number import MOST, Number, common_unit, decimal_of, parsed, without_unit
 from .text import Text
 from .vector import Vector, numbers
 
@@ -129,6 +129,8 @@ def _texts(name: str, cells: Cells, limits: Limits, keep: bool) -> Found:
     formats = formats_of(values, counts, MOSTLY)
     if formats:
         return _date(Date(formats).take(cells), cells, f"dates such as {_short(values[0])}")
+    if (vectors := _vectors_as_text(values, counts)) is not None:
+        return vectors
     unique = len(values) / total
     words = float(np.average([len(v.split()) for v in values], weights=counts))
     long = float(np.average([len(v) for v in values], weights=counts))
@@ -150,7 +152,7 @@ def _category(cells: Cells, values: list[str], limits: Limits) -> Found:
     made = category(cells, limits.one_hot, ngrams)
     if len(made.values) == 1 and len(values) == 2:
         return Found("category", f"1 for {_short(made.values[0])}, 0 for {_short(made.others[0])}", made)
-    done = f"{len(values)} values: a column for {'each' if not made.others else f'each of {len(made.values)}'}"
+    done = f"{len(values):,} values: a column for {'each' if not made.others else f'each of {len(made.values)}'}"
     if made.counts:
         done += ", how frequent a value is" + (f", {ngrams.width} directions of its letters" if ngrams else "")
     return Found("category", done, made)
@@ -160,8 +162,12 @@ def _numbers_as_text(name: str, cells: Cells, values: list[str], counts: np.ndar
     """Numbers in disguise. A few words among the numbers, such as 'never', have a column each."""
     if not any(c.isdigit() for v in values[:50] for c in v):
         return None
-    decimal, total = decimal_of(values), counts.sum()
-    good = {ordered: ~np.isnan(parsed(values, decimal, ordered)) for ordered in (False, True)}
+    total, unit = counts.sum(), common_unit(values, counts, MOSTLY)
+    if len(unit) == 1 and len({len(v) for v in values}) == 1 and not any(" " in v for v in values):
+        unit = ""  # 0012X is a code
+    bare = without_unit(values, unit)
+    decimal = decimal_of(bare)
+    good = {ordered: ~np.isnan(parsed(bare, decimal, ordered)) for ordered in (False, True)}
     ordered = bool(good[True].sum() > good[False].sum())
     ok = good[ordered]
     odd = [v for v, fine in zip(values, ok, strict=True) if not fine]
@@ -169,7 +175,7 @@ def _numbers_as_text(name: str, cells: Cells, values: list[str], counts: np.ndar
     few_words = ok.sum() >= 3 and 0 < len(odd) <= WORDS and counts[ok].sum() >= 0.3 * total
     if not (mostly or few_words):
         return None
-    maker = Number(decimal=decimal, ordered=ordered, clean=False, words=odd if few_words else [])
+    maker = Number(decimal=decimal, ordered=ordered, clean=False, words=odd if few_words else [], unit=unit)
     value = maker.values(cells)
     maker.take(value)
     there = value[~np.isnan(value)]
@@ -177,12 +183,24 @@ def _numbers_as_text(name: str, cells: Cells, values: list[str], counts: np.ndar
         return Found("id", f"left out: {why}")
     first = next((v for v, plain in zip(values, good[False], strict=True) if not plain), values[0])
     done = f"numbers in order, such as {_short(first)}" if ordered else "numbers written as text"
+    done += f" with the unit {_short(unit)}" if unit else ""
     if maker.words:
         done += f", and a column for {', '.join(_short(w) for w in odd)}"
     elif odd:
         others = f" and {len(odd) - 1} other texts are" if len(odd) > 1 else " is"
         done += f"; {_short(odd[0])}{others} read as blank"
     return Found("number", done, maker)
+
+
+def _vectors_as_text(values: list[str], counts: np.ndarray) -> Found | None:
+    """Lists of numbers of one length in nearly all cells, such as '[0.1, 0.2]' or a place on earth."""
+    if all(numbers(v) is None for v in values[:20]):
+        return None
+    lengths = np.array([0 if (row := numbers(v)) is None else len(row) for v in values])
+    length = int(np.argmax(np.bincount(lengths, weights=counts)))
+    if length < 2 or counts[lengths == length].sum() < MOSTLY * counts.sum():
+        return None
+    return Found("vector", f"lists of {length} numbers written as text, a column for each", Vector(length))
 
 
 def _codes(values: list[str]) -> bool:

@@ -165,8 +165,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         indicator = bool(blank.any()) and (self.blanks == "fill" or not is_number)
         done = found.done
         if blank.any():
-            share = f"{blank.mean():.1%}" if blank.mean() >= 0.001 else "under 0.1%"
-            done += f"; blank in {share} of the rows" + (", which has a column of its own" if indicator else "")
+            share = f"{100 * blank.mean():.1f} %" if blank.mean() >= 0.001 else "under 0.1 %"
+            done += f"; blank in {share} of the rows" + (": one more column says which" if indicator else "")
         width = len(found.maker.names(name)) + indicator
         column = Column(name, found.kind, done, True, width)
         self.columns_.append(column)

@@ -148,7 +148,9 @@ class RunFolder:
                     return
                 learnt = self.newest_checkpoint() or any(folder.glob("part-*.skops")) or self.trials()
                 if self.finished or learnt:
-                    raise ValueError(f"{folder} was made with other {'; other '.join(differ)}; name another folder")
+                    raise ValueError(
+                        f"{folder} was made with other {'; other '.join(differ)}; name another folder (--folder)"
+                    )
                 (folder / self.PRIOR).unlink(missing_ok=True)  # it is of the other data
             self._clean()
             self.keep_config(config)

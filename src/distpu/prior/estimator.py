@@ -43,26 +43,29 @@ class Estimate:
     separability: float | None = None  # of the scores, from 0.5 to 1 (separable.py); None where no scores were made
     two_sided: bool | None = None  # False: the interval's upper end is a bound, and the truth may be below its low end
     to_call: float | None = None  # share of the unlabelled rows to call positive; None: as many as the prior says
+    few: bool = False  # whether fewer than FEW rows are labelled
 
     @property
     def reading(self) -> str:
         """Whether the interval has two sides, and why, in a sentence or two."""
         if self.two_sided is None or self.separability is None:
             return ""
-        shown = f"separability {self.separability:.2f}; two sides need {APART}"
+        shown = f"separability {self.separability:.2f}, {APART} is needed"
+        if self.two_sided and self.few:
+            return f"The interval is a rough guess at both ends, because fewer than {FEW} rows are labelled."
         if self.two_sided and self.separability > APART:
-            return f"The interval has two sides: the scores tell positives from negatives ({shown})."
+            return f"Both ends of the interval count: the scores tell positives from negatives ({shown})."
         if self.name in SHAPES:
             return (
-                f"The interval has two sides because {self.name} assumes a shape: {SHAPES[self.name]}. The data alone "
-                f"would give an upper bound ({shown} without the shape)."
+                f"The lower end of the interval counts only if the assumption of {self.name} holds: "
+                f"{SHAPES[self.name]}. The data alone give the upper end only ({shown})."
             )
         why = f"the scores do not tell positives from negatives well enough ({shown})"
         if self.separability > APART:
             why = f"fewer than {FEW} rows are labelled"
         return (
-            f"The share is an upper bound: {why}. Every PU estimator then reports the largest share that is consistent "
-            "with the data, and the truth may be lower."
+            f"Only the upper end of the interval counts: {why}. Every estimator then reports the largest share that "
+            "fits the data. The truth may be lower."
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -151,7 +154,8 @@ class PriorEstimator(BaseEstimator):
         note = _note(name, len(p) + len(u), n_p + n_u, self.bootstrap)
         frequency = n_p / (n_p + share * n_u)
         to_call = inside(CALLS[name](p, u), n_u) if name in CALLS else None
-        self.estimate_ = Estimate(share, interval, frequency, name, note, self.level, apart, two_sided, to_call)
+        told = (share, interval, frequency, name, note, self.level, apart, two_sided, to_call, n_p < FEW)
+        self.estimate_ = Estimate(*told)
         self.prior_, self.interval_, self.two_sided_ = share, interval, two_sided
         self.label_frequency_, self.name_, self.note_ = frequency, name, note
         return self

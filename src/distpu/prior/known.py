@@ -37,7 +37,7 @@ INTERVALS: dict[str, Callable[[np.ndarray, np.ndarray, float], tuple[float, floa
 # Estimators that know which share of the unlabelled rows to call positive; the others call as many as the prior says.
 CALLS: dict[str, PriorFunction] = {"binormal": share_to_call}
 # Estimators that assume a shape, and which. Their interval has two sides as far as the assumption holds.
-SHAPES = {"binormal": "some increasing function of the score is normal in both classes"}
+SHAPES = {"binormal": "on a suitable scale the scores of positives and those of negatives follow bell curves"}
 MOST: dict[str, int] = {"tice": tice.MOST, "pe": 2 * pe.MOST, "pen-l1": 2 * pen_l1.MOST, "km1": km.MOST, "km2": km.MOST}
 
 

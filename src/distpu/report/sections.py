@@ -113,7 +113,8 @@ def top_rows(facts: Facts) -> str:
         f"The {things(facts)} that are most likely positive. {named} scores.csv has all {count(facts['unlabelled'])}."
     )
     if top["not_shown"]:
-        said += f" The columns shown matter most for the scores; others that are not shown: {count(top['not_shown'])}."
+        others = f"{count(top['not_shown'])} more {'are' if top['not_shown'] > 1 else 'is'}"
+        said += f" The columns shown matter most for the scores; {others} not shown."
     return section("top", "Look at these first", paragraph(said), _sheet(facts["images"]), first, more)
 
 
@@ -214,7 +215,9 @@ def sure(facts: Facts) -> str:
             )
         )
         parts.append(paragraph(_interval_read(prior)))
-        parts.append(paragraph(text(prior.get("reading", "")), "quiet"))
+        assumes = prior.get("assumes_shape") and not prior.get("few")
+        if prior.get("two_sided") is False or assumes:  # else the sentence above says the same
+            parts.append(paragraph(text(prior.get("reading", "")), "quiet"))
     if facts["reliability"] is not None:
         parts.append(paragraph(_reliability(facts["reliability"])))
     parts.append(
@@ -242,6 +245,8 @@ def _interval_read(prior: Facts) -> str:
         return ""
     if prior.get("two_sided") is False:
         return "Read its upper end only. The true number may be anywhere below it."
+    if prior.get("few"):
+        return text(prior["reading"])
     if prior.get("assumes_shape"):
         return (
             "Positives and negatives overlap here, so the data alone say only how many positives there can be at most. "

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..encode.number import Number
+from ..encode.vector import numbers
 from ..params import near
 
 if TYPE_CHECKING:
@@ -192,6 +193,8 @@ def _fits(value: Any, kind: str) -> bool:
         return True
     if kind in ("number", MIXED):
         return isinstance(value, (int, float)) and not isinstance(value, bool) and _finite(value)
+    if kind == "vector" and isinstance(value, str):
+        return numbers(value) is not None
     if kind == "vector":
         return isinstance(value, list) and all(_fits(one, "number") and one is not None for one in value)
     return isinstance(value, OTHERS) and (not isinstance(value, (int, float)) or _finite(value))
