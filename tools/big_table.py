@@ -6,7 +6,7 @@
 
 A fifth of the rows is positive. A quarter of the columns is shifted by 0.5 in them; every seventh column is log-normal.
 With --mixed half of the columns are numbers; the others are categories, codes of many values, dates, yes and no, short
-texts and amounts with a unit, in turn, and every tenth cell is blank in one of eight spellings. The file is written in pieces.
+texts and amounts with a unit, in turn, and every tenth cell is blank in one of eight spellings.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def cells(random: np.random.RandomState, y: np.ndarray, kind: str) -> np.ndarray
 
 def mixed(random: np.random.RandomState, y: np.ndarray, columns: int) -> pd.DataFrame:
     half = (columns + 1) // 2
-    frame = numbers(random, y, half).astype(object)
+    frame = numbers(random, y, half).astype(float).round(4).astype(object)
     for i in range(columns - half):
         kind = KINDS[i % len(KINDS)]
         frame[f"{kind}{i}"] = cells(random, y.astype(int), kind)
