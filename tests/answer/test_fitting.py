@@ -6,7 +6,7 @@ import pytest
 
 import distpu
 from distpu import DistPU, fit_file
-from distpu.answer.reading import plain_labels, positive_value
+from distpu.answer.reading import label_values, plain_labels, positive_value, read_rows
 from distpu.inputs import read_labels
 from terminal import done
 
@@ -131,3 +131,24 @@ def test_labels_that_are_numbers_as_text_leave_no_doubt():
     assert y.tolist() == [0, 1, 0] and positive_value(y, "fraud", None) is None
     with pytest.raises(ValueError, match="such as --positive yes or"):
         positive_value(np.array(["no", "yes"], dtype=object), "fraud", None)
+
+
+@pytest.mark.parametrize("told", ["yes", "YES", "Yes"])
+def test_yes_in_capitals_is_yes(told):
+    """Else rows that a person marked YES would count as unlabelled, without a word."""
+    with pytest.warns(UserWarning, match="2 labels differ from others in capitals only, such as 'YES' from 'Yes'"):
+        y = plain_labels(np.array(["Yes", "YES", "No", "yes ", "Yes", None, "No"], dtype=object))
+    values = label_values(y, "known", told)
+    assert read_labels(values.y, values.positive)[0].tolist() == [1, 1, 0, 1, 1, 0, 0]
+
+
+def test_a_table_of_images_has_its_labels_read_as_any_table(tmp_path, monkeypatch):
+    """A blank of any spelling is no label, and YES is yes."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    pytest.importorskip("PIL.Image").new("L", (8, 8)).save(tmp_path / "a.png")
+    labels = ["yes", "-", "?", "n/a", "YES", " ", "yes"]
+    (tmp_path / "t.csv").write_text("\n".join(["file,known", *(f"a.png,{label}" for label in labels), ""]))
+    with pytest.warns(UserWarning, match="in capitals only"):
+        own = read_rows(tmp_path / "t.csv", "known", images="file")
+    values = label_values(own.y, "known")
+    assert read_labels(values.y, values.positive)[0].tolist() == [1, 0, 0, 0, 1, 0, 1]

@@ -6,7 +6,7 @@ import pytest
 import distpu
 from distpu import AutoPU, BlendPU, DistPU
 from distpu.answer import fit_file
-from distpu.methods import make, method_class
+from distpu.methods import check_told, make, method_class
 from distpu.methods.auto import suited
 
 QUICK = {"folds": 2, "trees": 8, "bags": 2}
@@ -42,7 +42,7 @@ def test_it_does_what_the_chosen_method_does(quick, toy, tmp_path):
 
 def test_a_setting_of_one_method_asks_for_its_name():
     assert method_class("auto") is AutoPU
-    with pytest.raises(ValueError, match="'epochs' is a setting of some methods only; name the method"):
+    with pytest.raises(ValueError, match="'epochs' is a setting of dist-pu and .* more, .*: --method dist-pu"):
         make("auto", {"epochs": 3})
     with pytest.raises(ValueError, match="did you mean 'auto'"):
         method_class("autp")
@@ -72,3 +72,11 @@ def test_the_ranked_rows_have_out_of_fold_scores(quick, toy, tmp_path):
     np.testing.assert_array_equal(answer.ranked["decision"].to_numpy(), decision[rows] >= 0)
     assert answer.predicted == pytest.approx(answer.model.prior_estimate_.to_call * (s == 0).sum(), abs=2)
     assert answer.model.prior_interval_[0] <= answer.prior <= answer.model.prior_interval_[1]
+
+
+def test_a_setting_names_the_method_that_takes_it():
+    with pytest.raises(ValueError, match="'trees' is a setting of blend-pu.*: --method blend-pu"):
+        check_told("auto", {"trees": 8})
+    check_told("blend-pu", {"trees": 8})
+    with pytest.raises(ValueError, match="no method has a setting 'treees'; did you mean 'trees'"):
+        check_told("auto", {"treees": 8})

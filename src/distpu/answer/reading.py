@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import shlex
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import datasets
 from ..params import near
 from .pictures import in_folder, in_table, named_in
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 POSITIVE = ("1", "1.0", "yes", "y", "true", "t", "positive", "pos")  # values that are likely to mark known positives
 
@@ -54,7 +59,7 @@ def read_rows(
             raise ValueError(f"{path} needs a label column; add --label COLUMN (1 = known positive, 0 = unlabelled)")
         found = in_table(path, column, label, size, strict)
         assert found.y is not None
-        return Own(found.x, found.y, label, found)
+        return Own(found.x, plain_labels(found.y), label, found)
     if size is not None or strict:
         raise ValueError(f"--size and --strict are for images, and {path} holds none; leave them out")
     return Own(*_read_file(Path(path), label, () if id is None else (id,)))
@@ -116,7 +121,25 @@ def plain_labels(y: np.ndarray) -> np.ndarray:
     numbers = pd.to_numeric(there, errors="coerce")
     if len(there) and there.map(lambda v: isinstance(v, str)).all() and numbers.notna().all():
         return pd.to_numeric(texts).to_numpy(float)
-    return texts.to_numpy(object)
+    return _one_spelling(texts).to_numpy(object)
+
+
+def _one_spelling(texts: pd.Series) -> pd.Series:
+    """Read Yes, YES and yes as one value, that of most rows. A warning says so."""
+    place: dict[str, str] = {}
+    for text in texts.value_counts().index:
+        if isinstance(text, str):
+            place.setdefault(text.casefold(), text)
+    same = texts.map(lambda v: place[v.casefold()] if isinstance(v, str) else v)
+    changed = texts[(same != texts) & texts.notna()]
+    if len(changed):
+        warnings.warn(
+            f"{len(changed):,} labels differ from others in capitals only, such as {changed.iloc[0]!r} from "
+            f"{same[changed.index[0]]!r}; they count as the same",
+            UserWarning,
+            stacklevel=4,
+        )
+    return same
 
 
 @dataclass(frozen=True)
@@ -161,7 +184,7 @@ def positive_value(y: np.ndarray, label: str, told: Any) -> Any:
         return _value(values, label, told, "positive")
     if 1 < len(values) < 10 and values not in ([0, 1], [-1, 1]):  # False is 0, True is 1
         likely = next((v for v in values if str(v).lower() in POSITIVE), values[-1])
-        options = f"--positive {likely} or, in Python, positive={likely!r}"
+        options = f"--positive {shlex.quote(str(likely))} or, in Python, positive={likely!r}"
         raise ValueError(
             f"column {label!r} holds {_shown(values)}; say which one marks the known positives, such as {options}"
         )
@@ -177,8 +200,9 @@ def _values(y: np.ndarray) -> list[Any]:
 
 def _value(values: list[Any], label: str, told: Any, name: str) -> Any:
     """Return the value of the column that a user's text stands for."""
-    spelt = {str(told), str(told).capitalize()}  # --positive true stands for True
-    same = [v for v in values if v == told or str(v) in spelt or (isinstance(v, float) and f"{v:g}" in spelt)]
+    spelt = str(told).strip().casefold()  # --positive true stands for True, and yes for YES
+    same = [v for v in values if v == told]
+    same += [v for v in values if str(v).casefold() == spelt or (isinstance(v, float) and f"{v:g}" == spelt)]
     if not same:
         hint, shown = near(told, values), _shown(values) or "nothing"
         raise ValueError(f"{name}={told} is not in column {label!r}, which holds {shown}{hint}")

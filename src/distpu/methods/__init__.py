@@ -131,9 +131,21 @@ def check_told(name: str, settings: dict[str, Any]) -> None:
 def _refuse_unknown(name: str, settings: Iterable[str], known: Iterable[str]) -> None:
     for told in settings:
         if told not in known and name == "auto":
-            raise ValueError(f"{told!r} is a setting of some methods only; name the method, such as --method dist-pu")
+            raise ValueError(_whose(told))
         if told not in known:
             raise ValueError(f"{name} has no setting {told!r}{near(told, known)} (distpu methods {name} lists all)")
+
+
+def _whose(setting: str) -> str:
+    """Say which methods have a setting that 'auto' has not."""
+    own = {name: settings_of(place) for name in METHODS if (place := METHODS.place(name)) is not None}
+    whose = [name for name, known in own.items() if setting in known]
+    if not whose:
+        names = {key for known in own.values() for key in known}
+        return f"no method has a setting {setting!r}{near(setting, names)} (distpu methods NAME lists those of one)"
+    first = next((name for name in ("blend-pu", "dist-pu") if name in whose), whose[0])  # those that 'auto' takes
+    more = f" and {len(whose) - 1} more" if len(whose) > 1 else ""
+    return f"{setting!r} is a setting of {first}{more}, not of every method; name the method: --method {first}"
 
 
 def make(name: str, settings: dict[str, Any], cls: type[PUEstimator] | None = None) -> PUEstimator:
