@@ -149,6 +149,23 @@ def test_the_page_needs_no_network_and_runs_nothing(client):
     assert answer.headers["content-security-policy"].startswith("default-src 'none'")
 
 
+def test_the_printed_address_shows_the_page(client):
+    assert client.get("/").text == client.get("/docs").text
+    assert "/" not in client.get("/openapi.json").json()["paths"]
+
+
+def test_texts_that_write_a_vector_are_taken_as_in_training(tmp_path):
+    random = np.random.default_rng(0)
+    place = random.normal(size=(200, 2)) + (np.arange(200) < 80)[:, None]
+    X = pd.DataFrame({"place": [f"{a:.3f}, {b:.3f}" for a, b in place]})
+    ElkanNoto(LogisticRegression(), random_state=0).fit(X, np.arange(200) < 40, folder=tmp_path / "run")
+    client = TestClient(create_app(Scorer(tmp_path / "run")))
+    text, listed = ({"place": value} for value in ("1.5, -2.0", [1.5, -2.0]))
+    a, b = client.post("/score", json=[text, listed]).json()["rows"]
+    assert a["score"] == b["score"]
+    assert client.post("/score", json=[{"place": "somewhere"}]).status_code == 422
+
+
 def test_warnings_of_the_model_reach_the_client(client, monkeypatch):
     import warnings
 

@@ -118,6 +118,7 @@ def create_app(scorer: Scorer, limits: Limits | None = None, loopback: bool = Tr
     app.get("/health", summary="Whether the server runs")(health)
     app.get("/version", summary="The model and its version")(version)
     app.get("/schema", summary="The columns that the model takes")(schema)
+    app.get("/", include_in_schema=False, response_class=HTMLResponse)(docs)  # a browser opens the printed address
     app.get("/docs", summary="This server's page", include_in_schema=False, response_class=HTMLResponse)(docs)
     return app
 
