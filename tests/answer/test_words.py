@@ -2,7 +2,7 @@
 
 from types import SimpleNamespace as Thing
 
-from distpu.answer.words import columns_told, percent, rows
+from distpu.answer.words import columns_told, percent
 
 
 def answer(*columns):
@@ -22,4 +22,3 @@ def test_columns_that_were_used_and_left_out():
 
 def test_numbers_as_people_read_them():
     assert [percent(share) for share in (0.004, 0.25, 0.953, 1.0)] == ["0.4 %", "25 %", "95.3 %", "100 %"]
-    assert rows(1) == "1 row" and rows(12345.6) == "12,346 rows"

@@ -44,7 +44,7 @@ def test_a_folder_to_its_ranked_images(here):
         "51 grey images, all 8 x 8 pixels",
         "1 image cannot be read (unlabeled/torn.png: the file is empty)",
     ]
-    assert "10 labelled positives, 40 unlabelled" in ended.out
+    assert "50 images: 10 labelled positives, 40 unlabelled images" in ended.out
     assert "put those that are positive into photos/found and the others into photos/negative" in " ".join(
         ended.out.split()
     )
@@ -74,6 +74,11 @@ def test_a_table_that_names_images(here):
     assert ended.code == 0 and ended.err.startswith("50 grey images"), ended.err
     a, b = (rows((here / run / "scores.csv").read_text()) for run in "ab")
     assert b == [{**row, "id": f"photos/{row['id']}"} for row in a]
+
+    (here / "photos").rename(here / "photographs-of-the-week")  # a path that is cut off cannot be opened
+    (here / "t.csv").write_text((here / "t.csv").read_text().replace("photos/", "photographs-of-the-week/"))
+    told = done("fit", "t.csv", "--label", "known", "--images", "file", *QUICK, "--folder", "c")
+    assert f"\nphotographs-of-the-week/{a[0]['id']}  " in told
 
     (here / "n.csv").write_text("x,file\n1,new/c.png\n2,new/gone.png\n3,new/b/=bright.png\n")
     ended = distpu("predict", "b", "n.csv")

@@ -261,3 +261,11 @@ def test_lines_above_the_header_are_said(tmp_path, ending):
     look = check_table if ending == "csv" else datasets.read
     assert "no column 'sold'; line 3 names it: delete the lines above" in message(ValueError, look, path, "sold")
     assert "delete the lines" not in message(ValueError, look, path, "missing")
+
+
+@pytest.mark.parametrize("look", [check_table, datasets.read])
+@pytest.mark.parametrize("start, kind", [(b"PK\3\4", "Excel"), (b"PAR1", "Parquet"), (b"\x1f\x8b", ".gz")])
+def test_another_format_under_the_name_of_a_text_is_named(tmp_path, look, start, kind):
+    (tmp_path / "t.csv").write_bytes(start + b"\x14\n" * 90)
+    told = message(ValueError, look, tmp_path / "t.csv", "label")
+    assert "is no text file: it begins as" in told and kind in told

@@ -117,7 +117,12 @@ def test_a_wide_table_is_not_cut_off_on_paper(answer, shown, width):
     """Paper cannot be scrolled: dates, ids and sentences side by side must wrap."""
     top = answer.facts["top"]
     names = [f"a rather long name of column {i}" for i in range(8)]
-    cells = ["ORD-0001956", "2022-02-24T07:04:25+00:00", "verify the refund chargeback parcel friendly", "$3,341.60"] * 2
+    cells = [
+        "ORD-0001956",
+        "2022-02-24T07:04:25+00:00",
+        "verify the refund chargeback parcel friendly",
+        "$3,341.60",
+    ] * 2
     rows = [{**row, "cells": cells} for row in top["rows"]]
     tab = shown(page({**answer.facts, "top": {**top, "columns": names, "rows": rows}}), width)
     tab.emulate_media(media="print")

@@ -21,10 +21,6 @@ def percent(share: float) -> str:
     return f"{value:.1f} %" if value < 10 or 90 < value < 100 else f"{value:.0f} %"
 
 
-def rows(count: float) -> str:
-    return f"{count:,.0f} row{'s' * (round(count) != 1)}"
-
-
 def where_the_cut_is(answer: Answer) -> str:
     """Say which rule set the cut."""
     cut = answer.model.cut_
@@ -81,23 +77,23 @@ def counts_explained(answer: Answer) -> str:
     hidden, called, given = answer.hidden, answer.predicted, answer.model.expected_
     if hidden != hidden:  # the method knows no prior
         return ""
-    gap = called - hidden
+    gap, what = called - hidden, answer.what
     if abs(gap) <= max(1.0, CLOSE * max(called, hidden)):
-        text = "The cut calls about as many rows positive as are expected to be."
+        text = f"The cut calls about as many {what} positive as are expected to be."
         if given is not None and called:
             text += (
-                f" They are not all the same rows: about {rows((1 - given.precision) * called)} of those called should "
-                "be false alarms, and about as many positives stay below the cut."
+                f" They are not all the same {what}: about {(1 - given.precision) * called:,.0f} of those called "
+                "should be false alarms, and about as many positives stay below the cut."
             )
         return text
     if gap < 0:
-        text = f"Fewer rows are called positive ({called:,}) than are expected to be ({hidden:,.0f}): "
-        text += "below the cut, positives and negatives look alike, and most rows there are negative."
+        text = f"Fewer {what} are called positive ({called:,}) than are expected to be ({hidden:,.0f}): "
+        text += f"below the cut, positives and negatives look alike, and most {what} there are negative."
         more = "--threshold recall=0.9 calls more of them, with more false alarms."
     else:
-        text = f"More rows are called positive ({called:,}) than are expected to be ({hidden:,.0f}): "
+        text = f"More {what} are called positive ({called:,}) than are expected to be ({hidden:,.0f}): "
         text += "the cut accepts false alarms so as to miss fewer positives."
-        more = "--threshold precision=0.9 calls fewer rows, of which more are right."
+        more = f"--threshold precision=0.9 calls fewer {what}, of which more are right."
     if given is not None:
         right = float(given.precision) * called
         missed = max(0.0, hidden - right)

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from ..answer import Answer
 
 TOP = 10  # rows on the terminal
+WHOLE = 60  # characters of an id: a path that is cut off cannot be opened
 
 
 def fit(
@@ -221,11 +222,12 @@ def print_answer(answer: Answer) -> None:
     from ..answer.words import columns_told, counts_explained, rows_to_look_at, what_next, with_verdicts
     from ..files.run_folder import RunFolder
 
-    folder = answer.folder
+    folder, what = answer.folder, answer.what
     how = "finished before, not trained again" if answer.finished_before else f"trained in {answer.seconds:.1f} s"
     looked = answer.negatives + answer.found
-    seen = f", {looked:,} rows looked at ({answer.found:,} found positive)" if looked else ""
-    print(f"{answer.rows:,} rows: {answer.labelled:,} labelled positives, {answer.unlabelled:,} unlabelled rows{seen}; "
+    seen = f", {looked:,} {what} looked at ({answer.found:,} found positive)" if looked else ""
+    counts = f"{answer.labelled:,} labelled positives, {answer.unlabelled:,} unlabelled {what}{seen}"
+    print(f"{answer.rows:,} {what}: {counts}; "
           f"{answer.model.name}, {how}\n")  # fmt: skip
     first, *others = _summary(answer)
     print_table(first, others)
@@ -247,9 +249,9 @@ def print_answer(answer: Answer) -> None:
         print(f"the page that explains it: {folder}/{RunFolder.PAGE}")
     say_settings(answer.model)
     place = shlex.quote(str(folder))
-    print(f"score new {answer.what}:  distpu predict {place} {'FOLDER' if answer.source.is_dir() else 'FILE'}")
+    print(f"score new {what}:  distpu predict {place} {'FOLDER' if answer.source.is_dir() else 'FILE'}")
     if command := rows_to_look_at(answer):
-        print(f"{answer.what} most worth a look:  {command}")
+        print(f"{what} most worth a look:  {command}")
         fill(f"next: look at them, {with_verdicts()}")
     else:
         fill(f"next: {what_next(answer)}")
@@ -259,9 +261,9 @@ def _summary(answer: Answer) -> list[tuple[str, str]]:
     """The numbers of an answer: what, and how many."""
     from ..answer.words import percent, where_the_cut_is
 
-    lines, total = [], answer.unlabelled
+    lines, total, what = [], answer.unlabelled, answer.what
     if math.isfinite(answer.prior):
-        hidden, share = f"about {answer.hidden:,.0f} of {total:,} unlabelled rows", percent(answer.prior)
+        hidden, share = f"about {answer.hidden:,.0f} of {total:,} unlabelled {what}", percent(answer.prior)
         found, span = answer.model.prior_estimate_, answer.hidden_interval
         if span is not None and found is not None and found.level is not None:
             low, high = (percent(end) for end in answer.model.prior_interval_ or ())
@@ -272,7 +274,7 @@ def _summary(answer: Answer) -> list[tuple[str, str]]:
         share += f", {own if found is None else f'estimated by {found.name}'}"
         lines += [("hidden positives", hidden), ("prior, their share", share)]
     lines.append(
-        ("called positive", f"{answer.predicted:,} of {total:,} unlabelled rows; cut: {where_the_cut_is(answer)}")
+        ("called positive", f"{answer.predicted:,} of {total:,} unlabelled {what}; cut: {where_the_cut_is(answer)}")
     )
     expected = answer.model.expected_
     if expected is not None:
@@ -299,5 +301,5 @@ def _print_top(answer: Answer) -> None:
     top = answer.ranked.head(TOP)
     own = [] if answer.top is None else answer.top if answer.facts is None else answer.facts["top"]["columns"]
     more = [(name, list(answer.top[name].head(TOP))) for name in own] if answer.top is not None else []
-    columns = [[visible(one) for one in top["id"]], [f"{p:.3f}" for p in top["probability"]]]
+    columns = [[visible(one, WHOLE) for one in top["id"]], [f"{p:.3f}" for p in top["probability"]]]
     print_rows([answer.id or "id", "probability"], columns, more)

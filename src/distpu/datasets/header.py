@@ -16,6 +16,8 @@ from .damaged import some
 
 TEXTS = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
 SEPARATORS = ",;\t|"
+OTHERS = {b"PK\3\4": "an Excel file (.xlsx) or a .zip archive", b"PAR1": "a Parquet file", b"\x1f\x8b": "a .gz file",
+          b"\xd0\xcf\x11\xe0": "an old Excel file (.xls; save it as .xlsx)"}  # fmt: skip
 TITLES = 20  # lines above a header at most
 MOST = 2**20  # characters of a header; a file without line ends must not be read whole
 
@@ -41,11 +43,23 @@ def check_table(path: str | Path, label: str | None, needs_label: bool = True) -
                 "(1 = known positive, 0 or empty = unlabelled)"
             )
         return
+    refuse_other(path)
     readings = header(path)
     if readings and not any(label in (name, name.strip()) for names in readings for name in names):
         names = max(readings, key=len)
         hint = near(label, names) or below(label, _cells(path))
         raise ValueError(f"{path} has no column {label!r}{hint} (it has {some(names)})")
+
+
+def refuse_other(path: Path) -> None:
+    """Refuse a file that is named as text and is none. Others are found when the text is read."""
+    if not path.name.lower().endswith(TEXTS[:3]):
+        return
+    with open(path, "rb") as file:
+        start = file.read(4)
+    kind = next((kind for mark, kind in OTHERS.items() if start.startswith(mark)), None)
+    if kind is not None:
+        raise ValueError(f"{path} is no text file: it begins as {kind} does; give it the ending of what it is")
 
 
 def below(label: str, lines: Iterable[Iterable[object]]) -> str:

@@ -15,7 +15,7 @@ from ..params import near
 from . import columnar, separated
 from .arrays import SUFFIXES, read_array
 from .damaged import some
-from .header import TEXTS, TITLES, below
+from .header import TEXTS, TITLES, below, refuse_other
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,6 +44,7 @@ def read(
         raise ValueError(f"{path} cannot be read ({what}); give a file that ends in {', '.join(KINDS)}")
     if not path.stat().st_size:
         raise ValueError(f"{path} is empty; write it again")
+    refuse_other(path)
     if kind in SUFFIXES:
         return read_array(path, label)
     return _of_table(_whole(path, kind, texts), path, label, columns)

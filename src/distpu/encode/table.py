@@ -126,7 +126,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.n_features_in_ = len(self.feature_names_in_)
         if not self._parts:
             listed = "; ".join(f"{c.name!r} {c.done}" for c in self.columns_[:SHOWN])
-            raise ValueError(f"X has no column to learn from ({listed}); add columns, or keep some: --keep, in Python keep=")
+            raise ValueError(
+                f"X has no column to learn from ({listed}); add columns, or keep some: --keep, in Python keep="
+            )
         self.plain_ = self._is_plain()
         self.decimal_ = sign if (sign := frame.attrs.get("decimal")) in (".", ",") else None
         return self
