@@ -32,8 +32,9 @@ def fill(text: str) -> None:
         prose = not block.startswith(" ") and "   " not in block
         for line in [" ".join(block.splitlines())] if prose else block.splitlines():
             margin = "" if prose else " " * (len(line) - len(line.lstrip()) + 4)
-            whole = {"break_long_words": False, "break_on_hyphens": False}  # a path or a command stays in one piece
-            lines.append(textwrap.fill(line, terminal_width(), subsequent_indent=margin, **whole))
+            filler = textwrap.TextWrapper(terminal_width(), subsequent_indent=margin)
+            filler.break_long_words = filler.break_on_hyphens = False  # a path or a command stays in one piece
+            lines.append(filler.fill(line))
         lines.append("")
     print("\n".join(lines[:-1]))
 
