@@ -192,3 +192,17 @@ def test_columns_of_any_name_and_type_can_be_shuffled():
     found = driving.drivers(Model(), X, s.astype(int), unused={"when"})
     drops = {one["column"]: one["drop"] for one in found["columns"]}
     assert set(drops) == {"self", "kind", "blank"} and drops["self"] > drops["kind"] > 0 == drops["blank"]
+
+
+def test_of_many_columns_a_blank_cell_of_a_text_column_is_a_category():
+    random = np.random.default_rng(0)
+    s = (np.arange(300) % 3 == 0).astype(int)
+    X = pd.DataFrame(random.normal(size=(300, driving.COLUMNS)), columns=[f"n{i}" for i in range(driving.COLUMNS)])
+    X["kind"] = pd.Series(np.where(s == 1, "a", None), dtype="str")
+
+    class Model:
+        def decision_function(self, rows):
+            return rows["kind"].notna().to_numpy(float)
+
+    found = driving.drivers(Model(), X, s)
+    assert found["of"] == driving.COLUMNS + 1 and found["columns"][0]["column"] == "kind"

@@ -70,7 +70,7 @@ def _gap(column: pd.Series, s: np.ndarray) -> float:
 
     values = column.to_numpy()
     if values.dtype.kind not in "buif":
-        code, _ = column.astype(str).factorize()
+        code, _ = column.astype(str).factorize(use_na_sentinel=False)  # a blank is a category too
         share = np.bincount(code, s) / np.bincount(code)  # a category counts by its share of labelled rows
         values = share[code]
     values = values.astype(float)
