@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from distpu import METHODS
@@ -108,7 +109,7 @@ def test_compare_on_a_file_is_the_librarys_comparison(here, toy):
         (("table.csv", "--label", "fraud", "--methods", "nnpuu"), "did you mean 'nnpu'?"),
         (("table.csv", "--label", "fraud", "--methods", "pn"), "pn is no PU method: it takes every unlabelled row"),
         (("digit",), "'digit' is neither a file nor a data set; did you mean 'digits'?"),
-        (("digits", "--label", "fraud"), "--label and --positive are for files"),
+        (("digits", "--label", "fraud"), "--label, --positive, --drop and --id are for files"),
     ],
 )
 def test_compare_refuses_what_does_not_belong_together(here, arguments, message):
@@ -123,3 +124,26 @@ def test_compare_on_a_file_goes_on_when_a_method_fails(here, monkeypatch):
     ended = distpu("compare", "table.csv", "--label", "fraud", "--prior", "0.4", "--methods", "nnpu,bagging-pu")
     assert ended.code == 2 and "take bagging-pu" in ended.out
     assert "1 of 2 methods failed: nnpu: " in ended.err and "NaN" in ended.err
+
+
+def test_compare_and_tune_leave_columns_out(here, toy):
+    """As fit does, and the command that they print leaves the same columns out."""
+    X, s, _ = toy
+    frame = pd.DataFrame(X, columns=[f"c{i}" for i in range(X.shape[1])])
+    copy = frame.assign(number=[f"row {i}" for i in range(len(s))], outcome=s * 2.0, known=s)
+    frame.assign(known=s).to_csv("plain.csv", index=False)
+    copy.to_csv("more.csv", index=False)
+    plain = done("compare", "plain.csv", "--label", "known", "--methods", "elkan-noto")
+    more = done(
+        "compare", "more.csv", "--label", "known", "--methods", "elkan-noto", "--drop", "outcome", "--id", "number"
+    )
+    assert [line.split()[:3] for line in more.splitlines()[2:4]] == [
+        line.split()[:3] for line in plain.splitlines()[2:4]
+    ]
+    assert "--id number --drop outcome --method elkan-noto" in more
+    tuned = done("tune", "more.csv", "--label", "known", "--drop", "outcome", "--id", "number", "--trials", "2",
+                 "--set", "n_estimators=10")  # fmt: skip
+    assert "next:  distpu fit more.csv --label known --id number --drop outcome --method bagging-pu" in tuned
+    assert "no column 'outcom'" in refused("compare", "more.csv", "--label", "known", "--drop", "outcom")
+    assert "leave no column" in refused("compare", "plain.csv", "--label", "known", "--drop", ",".join(frame))
+    assert "are for files" in refused("compare", "digits", "--drop", "c0")

@@ -151,6 +151,21 @@ def encoder_of(X: Any, file: str, id: str | None, drop: list[str] | None, keep: 
     return encoder_for(X, read_names(drop), read_names(keep), id, "auto", Path(file))
 
 
+def without(X: Any, file: str, id: str | None, drop: list[str] | None) -> Any:
+    """Return a table without the column that names the rows and without those that the user leaves out."""
+    from ..answer.fitting import encoder_for, ids_of
+
+    ids_of(X, id, Path(file))
+    names = [*read_names(drop), *([] if id is None else [id])]
+    if not names:
+        return X
+    encoder_for(X, names, (), None, "auto", Path(file))  # refuses a column that is not there
+    left = X.drop(columns=names)
+    if not len(left.columns):
+        raise ValueError(f"--drop and --id leave no column of {file} to learn from; keep one")
+    return left
+
+
 def options_of(**given: str | list[str] | None) -> str:
     """Return options as a user types them, for the command that comes next."""
     texts = {name: ",".join(read_names(value)) if isinstance(value, list) else value for name, value in given.items()}

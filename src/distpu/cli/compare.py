@@ -15,6 +15,8 @@ from ._early import check_file, check_prior
 from ._options import (
     Data,
     DataRoot,
+    Drop,
+    Id,
     Jobs,
     Label,
     Labelled,
@@ -26,6 +28,7 @@ from ._options import (
     check_where,
     options_of,
     read_prior,
+    without,
 )
 from ._print import fill, mean, print_table
 
@@ -50,6 +53,8 @@ def compare(
     label: Label = None,
     positive: Positive = None,
     sheet: Sheet = None,
+    drop: Drop = None,
+    id: Id = None,
     prior: Prior = None,
     seeds: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Named data sets: runs of each, with seeds 0 to N-1 (3).")
@@ -90,8 +95,10 @@ def compare(
     for method in chosen:
         check_name(method)  # an unknown name shows before data are read
     if data in datasets.NAMES:
-        if label is not None or positive is not None:
-            raise ValueError(f"--label and --positive are for files; {data} is a data set whose labels are known")
+        if any(given is not None for given in (label, positive, drop, id)):
+            raise ValueError(
+                f"--label, --positive, --drop and --id are for files; {data} is a data set whose labels are known"
+            )
         told = {"labelled": labelled, "scenario": scenario or "case-control", "prior": read_prior(prior, "true")}
         _compare_named(data, chosen, seeds or 3, told, preset, folder, jobs, data_root, pool)
         return
@@ -108,7 +115,7 @@ def compare(
     for method in chosen:
         if METHODS[method].supervised:
             raise ValueError(f"{method} is no PU method: it takes every unlabelled row for a negative; leave it out")
-    _compare_on_file(data, chosen, label, positive, sheet, read_prior(prior, "auto"), preset, pool)
+    _compare_on_file(data, chosen, label, positive, sheet, drop, id, read_prior(prior, "auto"), preset, pool)
 
 
 def _compare_on_file(
@@ -117,6 +124,8 @@ def _compare_on_file(
     label: str | None,
     positive: str | None,
     sheet: str | None,
+    drop: list[str] | None,
+    id: str | None,
     prior: str | float,
     preset: str,
     pool: str,
@@ -125,6 +134,7 @@ def _compare_on_file(
     from ..judge import Judged, best, compare_methods
 
     X, y, column = read_own(path, label, sheet=sheet)
+    X = without(X, path, id, drop)
     judged: list[Judged] = []
     failed: list[str] = []
     pos_label = positive_value(y, column, positive)
@@ -155,7 +165,7 @@ def _compare_on_file(
             f"; {' and '.join(level)} {'is' if len(level) == 1 else 'are'} within one standard error" if level else ""
         )
         fill(f"take {first}: its PU accuracy is the highest{close}")
-        options = options_of(label=label, positive=positive, sheet=sheet)
+        options = options_of(label=label, positive=positive, id=id, sheet=sheet, drop=drop)
         print(f"next:  distpu fit {shlex.quote(str(path))}{options} --method {first}")
     if failed:
         raise ValueError(f"{len(failed)} of {len(methods)} methods failed: {'; '.join(failed)}")

@@ -11,7 +11,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ._early import check_file, check_options
-from ._options import Label, Positive, Preset, Sheet, Where, check_where, read_prior, read_settings
+from ._options import (
+    Drop,
+    Id,
+    Label,
+    Positive,
+    Preset,
+    Sheet,
+    Where,
+    check_where,
+    options_of,
+    read_prior,
+    read_settings,
+    without,
+)
 from ._print import fill, print_table
 
 if TYPE_CHECKING:
@@ -24,6 +37,8 @@ def tune(
     label: Label = None,
     positive: Positive = None,
     sheet: Sheet = None,
+    drop: Drop = None,
+    id: Id = None,
     trials: Annotated[
         int | None,
         typer.Option(metavar="N", min=1, help="Settings to try, the default ones included; 30 if no time is given."),
@@ -89,6 +104,7 @@ def tune(
         need("matplotlib", "plots", "drawing")
     need("optuna", "tune", "tuning")
     X, y, column = read_own(file, label, sheet=sheet)
+    X = without(X, file, id, drop)
     found = tune_settings(
         X,
         y,
@@ -111,13 +127,12 @@ def tune(
 
         draw(found.trials, found.best, found.importance, _named(found.metric), plot)
         print(f"picture: {plot}")
-    options = {"--label": label, "--positive": positive, "--method": method, "--prior": prior}
-    words = [word for option, value in options.items() if value is not None for word in (option, value)]
-    words += [] if preset == "auto" else ["--preset", preset]
+    options = options_of(label=label, positive=positive, id=id, sheet=sheet, drop=drop, method=method, prior=prior)
+    words = [] if preset == "auto" else ["--preset", preset]
     fixed = {name: value for name, value in told.items() if name != "preset"}
     words += [word for name, value in {**fixed, **found.settings}.items() for word in ("--set", f"{name}={value}")]
     words += ["--seed", str(seed)] if seed else []
-    print(f"next:  distpu fit {shlex.join([file, *words])}")
+    print(f"next:  distpu fit {shlex.quote(file)}{options}" + (f" {shlex.join(words)}" if words else ""))
 
 
 def _named(metric: str) -> str:
