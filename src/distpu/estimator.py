@@ -23,6 +23,7 @@ from .encode.rows import Encodes, check_encode, read_encoder
 from .files.atomic import REMEDY
 from .files.fitted import Fitted
 from .files.run_folder import Json, RunFolder
+from .files.scratch import in_parts
 from .inputs import read_labels
 from .looked import refuse as refuse_looked
 from .looked import share_before
@@ -362,7 +363,7 @@ class PUEstimator(Shown, Encodes, Cuts, ClassifierMixin, BaseEstimator):
 
     def _config(self, rows: Any, s: np.ndarray, weight: Any, sets: dict[str, Any], seed: int) -> Json:
         data = {"rows": rows.shape[0], "shape": list(rows.shape[1:]), "labelled": int((s == 1).sum())}
-        data |= {"labels": zlib.crc32(s.tobytes()), "fingerprint": self._fingerprint(rows)}
+        data |= {"labels": zlib.crc32(np.ascontiguousarray(s)), "fingerprint": self._fingerprint(rows)}
         data |= {} if weight is None else {"weights": zlib.crc32(weight.tobytes())}
         data |= {name: self._fingerprint(more) for name, more in sets.items()}
         params = self._plain_parameters()
@@ -371,8 +372,8 @@ class PUEstimator(Shown, Encodes, Cuts, ClassifierMixin, BaseEstimator):
     def _fingerprint(self, rows: Any) -> int:
         """Return a checksum of all rows, so that last week's folder is not restored for this week's table."""
         crc = 0
-        for start in range(0, len(rows), 4096):
-            crc = zlib.crc32(rows[start : start + 4096].tobytes(), crc)
+        for part in in_parts(rows, 4096):
+            crc = zlib.crc32(part.tobytes(), crc)
         return crc
 
     def _plain_parameters(self) -> Json:

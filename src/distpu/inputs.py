@@ -11,6 +11,7 @@ import pandas as pd
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import type_of_target
 
+from .files.scratch import in_parts
 from .looked import FOUND, NEGATIVE
 
 USE = "use 1 for labelled positives and 0 for unlabelled rows"
@@ -152,7 +153,7 @@ def refuse_infinite(x: np.ndarray, names: Any) -> None:
     if x.dtype == np.uint8:
         return
     with np.errstate(over="ignore", invalid="ignore"):  # sums are cheap: finite sums need no further check
-        if all(np.isfinite(x[start : start + 2**16].sum()) for start in range(0, len(x), 2**16)):
+        if all(np.isfinite(part.sum()) for part in in_parts(x)):
             return
     for what, bad in (("NaN", np.isnan(x)), ("infinity (or a value too large for float32)", np.isinf(x))):
         if bad.any():
@@ -206,4 +207,4 @@ def numbers(X: Any) -> Any:
             x = np.asarray(X, dtype=np.float32)
     except (TypeError, ValueError):
         return None
-    return x if x.ndim >= 2 and not np.isinf(x).any() else None
+    return x if x.ndim >= 2 and not any(np.isinf(part).any() for part in in_parts(x)) else None

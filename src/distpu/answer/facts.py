@@ -51,6 +51,7 @@ def facts(answer: Answer, X: Any, s: np.ndarray, seed: int = 0) -> Json:
         "rows": answer.rows,
         "labelled": answer.labelled,
         "unlabelled": answer.unlabelled,
+        "sample": None if answer.sample is None else answer.sample.told,
         "looked_at": {"negative": answer.negatives, "positive": answer.found},
         "method": {"name": model.name, "class": type(model).__name__, "paper": model.paper, "seconds": answer.seconds},
         "prior": _prior(answer) if known else None,
@@ -59,7 +60,7 @@ def facts(answer: Answer, X: Any, s: np.ndarray, seed: int = 0) -> Json:
         "counts_explained": counts_explained(answer),
         "drivers": _drivers(answer, X, s, seed) if table else None,
         "histogram": _histogram(answer, X, s),
-        "curve": _curve(answer),
+        "curve": _curve(answer, X, s),
         "reliability": None if model.cut_ is None else reliable(model.cut_),
         "sensitivity": None if model.cut_ is None else other_priors(model.cut_, model.prior_interval_),
         "learnt": _learnt(answer),
@@ -103,10 +104,8 @@ def _prior(answer: Answer) -> Json:
 def _cut(answer: Answer) -> Json:
     expected, cut = answer.model.expected_, answer.model.cut_
     choice = "auto" if cut is None else cut.choice
-    called = answer.ranked["probability"][: answer.predicted]
-    least = float(called.iloc[-1]) if len(called) else None
     given = None if expected is None else expected.as_json()
-    return {"choice": choice, "words": where_the_cut_is(answer), "least_probability": least, "expected": given}
+    return {"choice": choice, "words": where_the_cut_is(answer), "least_probability": answer.least, "expected": given}
 
 
 def _histogram(answer: Answer, X: Any, s: np.ndarray) -> Json:
@@ -117,11 +116,21 @@ def _histogram(answer: Answer, X: Any, s: np.ndarray) -> Json:
     return histogram(None, decision[s == 1], decision[s == 0])
 
 
-def _curve(answer: Answer) -> Json:
+def _curve_of_sample(answer: Answer, X: Any, s: np.ndarray) -> Json:
+    """Return the curve of the unlabelled rows of a sample, with the counts of all rows."""
+    decision, p = (values[s == 0] for values in answer.model.judged(X))
+    points = cuts_by_probability(np.sort(p)[::-1], int((decision >= 0).sum()))
+    times = answer.unlabelled / len(p)
+    return {"held_out": False, "points": [{**one, "rows": round(one["rows"] * times)} for one in points]}
+
+
+def _curve(answer: Answer, X: Any, s: np.ndarray) -> Json:
     cut = answer.model.cut_
     p = answer.ranked["probability"].to_numpy()
+    if answer.sample is not None and cut is None:
+        return _curve_of_sample(answer, X, s)
     if cut is not None:
-        own = p if hasattr(answer.model, "oof_scores_") else None
+        own = p if hasattr(answer.model, "oof_scores_") and answer.sample is None else None
         return {"held_out": True, "points": cuts_of(cut, answer.model.prior_interval_, answer.predicted, own)}
     return {"held_out": False, "points": cuts_by_probability(p, answer.predicted)}
 

@@ -26,9 +26,11 @@ from ..notebook import found_by, table, tiles
 from ..params import near
 from ..prior import is_number
 from ..progress import busy
+from .all_rows import all_rows
+from .large import LargeTable, Sample, encoded
 from .looking import as_ids, with_verdicts
 from .pictures import method_for
-from .reading import label_values, read_rows
+from .reading import Labels, label_values, plain_labels, read_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,7 +46,7 @@ class Answer:
 
     model: PUEstimator
     # columns id, score, probability, rank, decision, as in scores.csv; every unlabelled row, the likeliest first; the
-    # index is the number of the row in the file
+    # index is the number of the row in the file; of a table that is too large to be held, the million likeliest rows
     ranked: pd.DataFrame
     top: pd.DataFrame | None  # the own cells of the first rows of `ranked`; None where rows have no named columns
     source: Path  # the file
@@ -62,6 +64,8 @@ class Answer:
     facts: Json | None = None  # what report.json says; None where it was not made
     negatives: int = 0  # rows that a person looked at and found negative
     found: int = 0  # rows that a person looked at and found positive
+    sample: Sample | None = None  # the rows that a model learnt of a table that is too large to be held
+    least: float | None = None  # the lowest probability of a row that is called positive
 
     @property
     def what(self) -> str:
@@ -146,6 +150,9 @@ def fit_file(
         with of_sheet(sheet, path):
             method = method_for(path, label, images, bool(looked))
     make(method, told)._check_parameters()  # so that a wrong setting is reported before the file is read
+    large = None if images is not None or labels is not None else LargeTable.of(path, label, id)
+    if large is not None:
+        return _fit_large(large, method, told, positive, negative, found, looked, drop, keep, folder, report)
     with of_sheet(sheet, path):
         own = read_rows(path, label, images=images, labels=labels, size=size, strict=strict, id=id)
     X, y, label = own.X, own.y, own.label
@@ -166,20 +173,7 @@ def fit_file(
     values = label_values(y, label, *given)
     y, named = values.y, {"neg_label": values.negative, "found_label": values.found}
     model = make(method, {**told, "pos_label": values.positive, **named})
-    if model.takes_negatives and not files and values.negative is not None and values.found is None:
-        warnings.warn(
-            "rows were looked at and found negative; if others were found positive, give them a label value of their "
-            "own and name it with --found, in Python found=: else too few positives seem to be left",
-            UserWarning,
-            stacklevel=2,
-        )
-    if model.supervised:
-        warnings.warn(
-            f"{method} is no PU method: it takes every unlabelled row, hidden positives too, for a negative; "
-            "use it on true labels, or take another method",
-            UserWarning,
-            stacklevel=2,
-        )
+    _warn_of_labels(model, bool(files), values)
     place = None if folder is None else Path(folder)
     run = None if place is None else RunFolder(place)
     before = run is not None and run.finished
@@ -202,6 +196,7 @@ def fit_file(
         prior=model.prior_,
         estimated=not is_number(prior),
         predicted=int(ranked["decision"].sum()),
+        least=None if not ranked["decision"].any() else float(ranked["probability"][ranked["decision"] == 1].iloc[-1]),
         seconds=seconds,
         finished_before=before,
         folder=place,
@@ -209,24 +204,148 @@ def fit_file(
         negatives=int((s == NEGATIVE).sum()),
         found=int((s == FOUND).sum()),
     )
-    if run is not None:
-        if own.images is not None and own.images.broken:
-            run.keep_broken(own.images.broken)
-        if not before:
-            run.keep_seconds(seconds)
-        run.keep_ranked(score_lines(*(ranked[name].to_numpy() for name in ranked)))
-        if report:
-            try:
-                answer = _with_page(answer, X, s, run)
-            except OSError:  # such as a full disk, which the user must know
-                raise
-            except Exception as error:  # a mistake of ours must not cost the user a finished fit
-                warnings.warn(
-                    f"the page could not be made ({type(error).__name__}: {error}); model and scores are in {run}",
-                    UserWarning,
-                    stacklevel=2,
-                )
+    if run is not None and own.images is not None and own.images.broken:
+        run.keep_broken(own.images.broken)
+    return answer if run is None else _kept(answer, X, s, run, report)
+
+
+def _warn_of_labels(model: PUEstimator, looked: bool, values: Labels) -> None:
+    if model.takes_negatives and not looked and values.negative is not None and values.found is None:
+        warnings.warn(
+            "rows were looked at and found negative; if others were found positive, give them a label value of their "
+            "own and name it with --found, in Python found=: else too few positives seem to be left",
+            UserWarning,
+            stacklevel=3,
+        )
+    if model.supervised:
+        warnings.warn(
+            f"{model.name} is no PU method: it takes every unlabelled row, hidden positives too, for a negative; "
+            "use it on true labels, or take another method",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+def _kept(answer: Answer, X: Any, s: np.ndarray, run: RunFolder, report: bool) -> Answer:
+    """Write what stands beside the model: the seconds, the ranked rows and the page."""
+    ranked = answer.ranked
+    if not answer.finished_before:
+        run.keep_seconds(answer.seconds)
+    run.keep_ranked(score_lines(*(ranked[name].to_numpy() for name in ranked)))
+    if report:
+        try:
+            answer = _with_page(answer, X, s, run)
+        except OSError:  # such as a full disk, which the user must know
+            raise
+        except Exception as error:  # a mistake of ours must not cost the user a finished fit
+            warnings.warn(
+                f"the page could not be made ({type(error).__name__}: {error}); model and scores are in {run}",
+                UserWarning,
+                stacklevel=3,
+            )
     return answer
+
+
+def _fit_large(
+    large: LargeTable,
+    method: str,
+    told: dict[str, Any],
+    positive: Any,
+    negative: Any,
+    found: Any,
+    looked: Any,
+    drop: Sequence[str],
+    keep: Sequence[str],
+    folder: str | Path | None,
+    report: bool,
+) -> Answer:
+    """Do what fit_file does for a table that is too large to be held."""
+    if looked:
+        raise ValueError(
+            f"--looked, in Python looked=, is for tables that fit into memory; write the verdicts into the column "
+            f"{large.label!r} of {large.path} and name their values with --negative and --found"
+        )
+    if told.get("encode") is False:
+        raise ValueError(f"encode=False is for tables that fit into memory, and {large.path} is read in pieces")
+    values = label_values(plain_labels(large.values), large.label, positive, negative, found)
+    told |= {"pos_label": values.positive, "neg_label": values.negative, "found_label": values.found}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # fit reads the labels again, and warns
+        of = read_labels(values.y, values.positive, None, values.negative, values.found)[0].astype(np.int8)
+    s = of[large.codes]
+    model = make("blend-pu" if method == "auto" else method, told)
+    _refuse_held_out(model, large.rows)
+    _warn_of_labels(model, False, values)
+    sample = large.sampled(s, told["random_state"], model.trains_network)
+    X, s_X = large.taken(sample.rows), s[sample.rows]
+    if drop or keep or large.id is not None:
+        model.encode = encoder_for(X, drop, keep, large.id, told.get("encode", "auto"), large.path)
+    place = None if folder is None else Path(folder)
+    run = None if place is None else RunFolder(place)
+    before = run is not None and run.finished
+    start, earlier = time.perf_counter(), run.seconds() if run else 0.0
+    rows = None
+    if model.trains_network:
+        if place is not None:
+            place.parent.mkdir(parents=True, exist_ok=True)
+        rows = encoded(large, model, X, s_X, None if place is None else place.parent)
+        model.fit(rows, _short(values.y)[large.codes], folder=place)
+    else:
+        model.fit(X, values.y[large.codes[sample.rows]], folder=place)
+    seconds = earlier if before else round(earlier + time.perf_counter() - start, 2)
+    unlabelled = int((s == 0).sum())
+    _count_all(model, unlabelled, run)
+    scored = all_rows(model, large, s, sample, rows, run)
+    top = large.few(scored.top.index[:TOP].to_numpy())
+    answer = Answer(
+        model=model,
+        ranked=scored.top,
+        top=top.drop(columns=[] if large.id is None else [large.id]),
+        source=large.path,
+        label=large.label,
+        id=large.id,
+        labelled=int((s == 1).sum()),
+        unlabelled=unlabelled,
+        prior=model.prior_,
+        estimated=not is_number(told["prior"]),
+        predicted=scored.called,
+        least=scored.least,
+        seconds=seconds,
+        finished_before=before,
+        folder=place,
+        negatives=int((s == NEGATIVE).sum()),
+        found=int((s == FOUND).sum()),
+        sample=sample,
+    )
+    return answer if run is None else _kept(answer, X, s_X.astype(np.int64), run, report)
+
+
+def _refuse_held_out(model: PUEstimator, rows: int) -> None:
+    """Refuse settings of a network that hold rows out: those rows would have to be held in memory."""
+    told = [name for name in ("validation_fraction", "calibrate") if getattr(model, name, None) not in (0, "auto", False)]
+    told += ["threshold"] if model.trains_network and model.threshold != "auto" else []
+    if model.trains_network and told:
+        raise ValueError(
+            f"{told[0]}={getattr(model, told[0])!r} holds rows out, which {model.name} cannot do with {rows:,} rows on "
+            "disk; leave it out, or fit a part of the table"
+        )
+
+
+def _short(y: np.ndarray) -> np.ndarray:
+    """Return labels in a byte or four each, where they are whole numbers or some are missing."""
+    if y.dtype.kind in "iu" and abs(y).max() < 128:
+        return y.astype(np.int8)
+    return y.astype(np.float32) if y.dtype.kind == "f" and np.array_equal(y, y.astype(np.float32), True) else y
+
+
+def _count_all(model: PUEstimator, unlabelled: int, run: RunFolder | None) -> None:
+    """Make the expected counts those of all unlabelled rows: the held-out scores are of a sample."""
+    cut = model.cut_
+    if cut is None or cut.held_out.total == unlabelled:
+        return
+    model.cut_ = replace(cut, held_out=replace(cut.held_out, total=unlabelled)).moved(cut.choice)
+    if run is not None:
+        run.keep_fitted(model._fitted())
 
 
 def _with_page(answer: Answer, X: Any, s: np.ndarray, run: RunFolder) -> Answer:

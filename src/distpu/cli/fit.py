@@ -231,14 +231,18 @@ def print_answer(answer: Answer) -> None:
           f"{answer.model.name}, {how}\n")  # fmt: skip
     first, *others = _summary(answer)
     print_table(first, others)
-    for text in (counts_explained(answer), _reading(answer), visible(columns_told(answer), most=1000)):
+    sample = "" if answer.sample is None else answer.sample.told
+    for text in (counts_explained(answer), _reading(answer), visible(columns_told(answer), most=1000), sample):
         if text:
             print()
             fill(text)
     print()
     _print_top(answer)
     named = "" if answer.id is not None else "  (id 0 is the first row of data)"
-    print(f"\nall {answer.unlabelled:,}, likeliest first: {folder}/{RunFolder.RANKED}{named}")
+    many = "all" if answer.sample is None else "the first"
+    print(f"\n{many} {len(answer.ranked):,}, likeliest first: {folder}/{RunFolder.RANKED}{named}")
+    if answer.sample is not None:
+        print(f"all {answer.unlabelled:,}, in the order of the table: {folder}/{RunFolder.SCORED}")
     if answer.images is not None and answer.images.broken:
         fill(f"{answer.images.what_is_broken}; all of them: {folder}/{RunFolder.BROKEN}")
     if answer.facts is not None:

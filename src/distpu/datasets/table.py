@@ -79,7 +79,7 @@ def _of_table(
     check_columns(table, path, [*(columns or []), *([] if label is None else [label])])
     if not len(table):
         raise ValueError(f"{path} has columns but no rows; write it again")
-    y = None if label is None else _as_in_file(table.pop(label))
+    y = None if label is None else in_file(table.pop(label))
     if columns is None:
         table = _without_row_numbers(table, path)
         if not len(table.columns):
@@ -120,7 +120,8 @@ def _without_row_numbers(table: pd.DataFrame, path: Path) -> pd.DataFrame:
     return table.drop(columns=odd)
 
 
-def _as_in_file(column: pd.Series) -> np.ndarray:
+def in_file(column: pd.Series) -> np.ndarray:
+    """Return a column's values as they are in the file; a blank is NaN."""
     from pandas.api.types import is_numeric_dtype
 
     if column.hasnans:  # a nullable column would give pandas.NA, which equals nothing

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,21 @@ from ..inputs import read_labels
 from ..weights import read_weights
 from .frames import as_pandas, is_frame, names_of
 from .table import TableEncoder
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """The rows of a table that an encoder has turned into numbers, such as a memory map. `fit` takes them as X."""
+
+    x: np.ndarray
+    encoder: TableEncoder
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.x.shape
+
+    def __len__(self) -> int:
+        return len(self.x)
 
 
 class Encodes:
@@ -39,6 +55,9 @@ class Encodes:
     def _first_rows(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Return the rows of a fit for `_train`. A frame's encoder becomes encoder_; it ignores rows of weight 0."""
         self.encoder_ = None
+        if isinstance(X, Encoded):
+            self.encoder_ = X.encoder
+            return self._named(self._check_rows(X.x, reset=True))
         if not is_frame(X) or not self._encodes() or _pixels(X):
             return self._check_rows(X, reset=True)
         if 0 in X.shape or len(X) < 2:
@@ -63,9 +82,13 @@ class Encodes:
         with warnings.catch_warnings():
             # The sample may lack rare values. A user knows no encoded column, whose far values a method may warn of.
             warnings.simplefilter("ignore", UserWarning)
-            rows = self._check_rows(encoder.transform(X), reset=True)
-        self.n_features_in_ = encoder.n_features_in_
-        self.feature_names_in_ = encoder.feature_names_in_
+            return self._named(self._check_rows(encoder.transform(X), reset=True))
+
+    def _named(self, rows: Any) -> Any:
+        """Take the columns of the frame for those of the fit: a user knows no encoded column."""
+        assert self.encoder_ is not None
+        self.n_features_in_ = self.encoder_.n_features_in_
+        self.feature_names_in_ = self.encoder_.feature_names_in_
         return rows
 
     def _rows(self, X: Any) -> Any:

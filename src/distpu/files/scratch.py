@@ -5,7 +5,7 @@ from __future__ import annotations
 import mmap
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -69,3 +69,11 @@ def forgetting(x: np.memmap | None) -> Callable[[], None]:
     if pages is None or getattr(x, "mode", "") != "r" or not hasattr(mmap, "MADV_DONTNEED"):
         return lambda: None
     return lambda: pages.madvise(mmap.MADV_DONTNEED)
+
+
+def in_parts(x: Any, rows: int = 2**16) -> Iterator[Any]:
+    """Yield the rows of an array part by part. Pages of a memory map leave this process's memory after each part."""
+    forget = forgetting(mapped(x))
+    for start in range(0, len(x), rows):
+        yield x[start : start + rows]
+        forget()

@@ -153,8 +153,8 @@ class NetworkMethod(PUEstimator):
             validation = Validation(as_tensor(rows[held]), s[held], self.preparing)
             rows, s = rows[~held], s[~held]
         x, extra = as_tensor(rows), {name: as_tensor(array) for name, array in sets.items()}
-        build, views = self._builder(x), views_for(self.views, rows)
         on_disk = mapped(rows)
+        build, views = self._builder(x, forgetting(on_disk)), views_for(self.views, rows)
         blocks = self.shuffle == "blocks" or (self.shuffle == "auto" and on_disk is not None and x.nbytes > ON_DISK)
         data = PUData(x, torch.from_numpy(s).float(), self.prior_, extra, blocks, forgetting(on_disk)).to(device)
 
@@ -171,9 +171,9 @@ class NetworkMethod(PUEstimator):
             model = self._learn(job)
         self._keep(model.eval(), job.history)
 
-    def _builder(self, x: torch.Tensor) -> Callable[[], nets.Network]:
+    def _builder(self, x: torch.Tensor, forget: Callable[[], None] = lambda: None) -> Callable[[], nets.Network]:
         """Return a function that makes a fresh network, which scales its input by these rows."""
-        constants = nets.scaling_constants(self.scaling, x, self.network)
+        constants = nets.scaling_constants(self.scaling, x, self.network, forget)
 
         def build() -> nets.Network:
             body = nets.body(self.network, self.shape_)

@@ -32,6 +32,7 @@ from ..prior import is_number
 from ._members import Boosted, Forest, Kernel, of, scores_before, with_negatives
 from ._table import TableMethod
 from ._weighted import Weighted
+from ._wrapper import one_thread
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -93,7 +94,23 @@ class BlendPU(Weighted, TableMethod):
         return (Z - self.center_) / self.spread_ @ self.weights_[:-1] + self.weights_[-1]
 
     def _score(self, x: Any) -> np.ndarray:
-        Z = np.mean([np.column_stack([member.scores(x) for member in fitted]) for fitted in self.members_], axis=0)
+        return self._blended(np.mean([self._scores_of(k, x) for k in range(len(self.members_))], axis=0))
+
+    def _scores_of(self, k: int, x: Any) -> np.ndarray:
+        return np.column_stack([member.scores(x) for member in self.members_[k]])
+
+    def _scores_alike(self, x: Any, first: int) -> np.ndarray:
+        """Return raw scores of rows number first, first + 1, ...: of each row by the members of one fold.
+
+        The rows that were learnt have such scores, which the cut and the probabilities come from.
+        """
+        K = len(self.members_)
+        Z, turn = np.empty((x.shape[0], len(self.members_[0]))), (first + np.arange(x.shape[0])) % K
+        with one_thread():
+            for k in range(K):
+                rows = np.flatnonzero(turn == k)
+                if len(rows):
+                    Z[rows] = self._scores_of(k, x[rows])
         return self._blended(Z)
 
     def _read_model(self, folder: Any) -> None:

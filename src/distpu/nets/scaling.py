@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from ..files.scratch import in_parts
 from .choice import auto_network, takes_imagenet
 from .outside import is_outside
 
@@ -27,7 +28,10 @@ SCALINGS = ("auto", "standard", "imagenet", "unit", "none")
 
 
 def scaling_constants(
-    scaling: str, x: Tensor, network: str | Callable[..., nn.Module] = "auto"
+    scaling: str,
+    x: Tensor,
+    network: str | Callable[..., nn.Module] = "auto",
+    forget: Callable[[], None] = lambda: None,
 ) -> tuple[Tensor, Tensor]:
     """Return (mean, scale): a Network computes (x - mean) / scale.
 
@@ -56,6 +60,7 @@ def scaling_constants(
         chunks = x.split(2**16)  # float64 chunk by chunk, since all rows as float64 may not fit into memory
 
         def read(chunk: Tensor) -> Tensor:
+            forget()  # the pages of the chunk before, if x is a memory map
             return chunk.double() if low is None else chunk.double().clamp(low, high)
 
         mean = torch.stack([read(c).sum(axes) for c in chunks]).sum(0) / count
@@ -85,7 +90,8 @@ def warn_of_far_values(x: np.ndarray, names: Sequence[str] | None) -> None:
     if x.dtype == np.uint8 or not x.size:
         return
     low, middle, high = quartiles(x)
-    furthest = np.maximum(x.max(axis=0) - middle, middle - x.min(axis=0))
+    ends = np.array([(part.min(axis=0), part.max(axis=0)) for part in in_parts(x)])
+    furthest = np.maximum(ends[:, 1].max(axis=0) - middle, middle - ends[:, 0].min(axis=0))
     for column in np.flatnonzero((high > low) & (furthest > FAR * (high - low)))[:3]:
         which = f"column {names[column]!r}" if names is not None else f"column {column}"
         values = x[:, column]

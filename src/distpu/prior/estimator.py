@@ -13,6 +13,7 @@ from scipy.special import expit
 from sklearn.base import BaseEstimator
 
 from ..encode import encoded, is_frame
+from ..files.scratch import in_parts
 from ..inputs import numbers, read_labels
 from ..params import check_parameters, param
 from .interval import MOST_HALVES, bootstrapped, halved, percentile
@@ -234,4 +235,10 @@ def _note(name: str, seen: int, rows: int, bootstrap: int) -> str:
 
 def _digest(x: Any, s: np.ndarray) -> str:
     parts = (x.data, x.indices, x.indptr) if hasattr(x, "indptr") else (x,)
-    return "".join(hashlib.sha256(np.ascontiguousarray(part).data).hexdigest() for part in (*parts, s))
+    found = []
+    for part in (*parts, s):
+        digest = hashlib.sha256()
+        for some in in_parts(part):
+            digest.update(np.ascontiguousarray(some).data)
+        found.append(digest.hexdigest())
+    return "".join(found)

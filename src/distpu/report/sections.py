@@ -47,6 +47,7 @@ def headline(facts: Facts) -> str:
         paragraph(lead, "lead"),
         _tiles(facts),
         paragraph(text(told)) if told else "",
+        paragraph(text(facts["sample"])) if facts.get("sample") else "",
         _notice(facts["findings"]),
     ]
     return f"<header>{join(*parts)}</header>"
@@ -109,9 +110,10 @@ def top_rows(facts: Facts) -> str:
     first = table(header, lines[:FIRST], right=(0,))
     more = details(f"{len(lines) - FIRST} more", table(header, lines[FIRST:], right=(0,))) if lines[FIRST:] else ""
     named = "" if facts["id"] else "Row 0 is the first row of data in the file."
-    said = (
-        f"The {things(facts)} that are most likely positive. {named} scores.csv has all {count(facts['unlabelled'])}."
-    )
+    where = f"scores.csv has all {count(facts['unlabelled'])}."
+    if facts.get("sample"):
+        where = f"scores.csv has the likeliest ones, and scores.parquet all {count(facts['unlabelled'])}."
+    said = f"The {things(facts)} that are most likely positive. {named} {where}"
     if top["not_shown"]:
         others = f"{count(top['not_shown'])} more {'are' if top['not_shown'] > 1 else 'is'}"
         said += f" The columns shown matter most for the scores; {others} not shown."
