@@ -6,10 +6,10 @@
     python tools/bench_rows.py plot                                      docs/large.png from the lines
     python tools/bench_rows.py table                                     the tables of docs/large.md
 
-Two Gaussian classes of 20 numbers: a tenth of the rows is positive and lies 0.8 higher in five columns; the other 15 say
-nothing. Of the positives one in twenty is labelled. `fit` and `predict` append a line to results/rows/lines.jsonl, with
-the machine, the versions, the seed and what the answer was worth: the truth is known. `data` takes 85 bytes a row, `fit`
-of a network as many again while it runs. Remove the place afterwards.
+Two Gaussian classes of 20 numbers: a tenth of the rows is positive and lies 0.8 higher in five columns; the other 15
+say nothing. Of the positives one in twenty is labelled. `fit` and `predict` append a line to results/rows/lines.jsonl,
+with the machine, the versions, the seed and what the answer was worth: the truth is known. `data` takes 85 bytes a row,
+`fit` of a network as many again while it runs. Remove the place afterwards.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import sys
 import time
 from pathlib import Path
@@ -63,7 +62,7 @@ def write(place: Path, rows: int) -> None:
 
 
 def small(shape: tuple[int, ...]) -> Any:
-    """The network of the benchmark: one hidden layer of 64. The paper's MLP has 280,000 weights and is bound by them."""
+    """One hidden layer of 64. The paper's MLP has 280,000 weights, whose products would be all that is measured."""
     from torch import nn
 
     return nn.Sequential(nn.Linear(shape[0], 64), nn.ReLU(), nn.Linear(64, 1), nn.Flatten(0))
@@ -77,7 +76,7 @@ METHODS: dict[str, dict[str, Any]] = {
 
 
 def measured(*command: object) -> dict[str, float]:
-    """Run Python with these arguments; return seconds, CPU seconds, and the most memory, with and without file pages."""
+    """Run Python; return seconds, CPU seconds, and the most memory, with and without pages of files."""
     start = time.perf_counter()
     pid = os.posix_spawn(sys.executable, [sys.executable, *map(str, command)], dict(os.environ))
     own = 0.0
@@ -173,6 +172,61 @@ def line_of(rows: int, method: str, found: dict[str, Any]) -> dict[str, Any]:
     return {**about, **found, "machine": machine, "versions": versions(), "date": when}
 
 
+def lines() -> list[dict[str, Any]]:
+    """Return the newest line of each command, method and size."""
+    found = [json.loads(text) for text in LINES.read_text().splitlines()]
+    newest = {(one["command"], one["method"], one["rows"]): one for one in found}
+    return [newest[key] for key in sorted(newest)]
+
+
+def tables() -> str:
+    """Return the tables of docs/large.md."""
+    said = {
+        "fit": ["cost of a row, CPU µs", "share of hidden positives (truth)", "AUC"],
+        "predict": ["cost of a row, CPU µs"],
+    }
+    text = []
+    for command, more in said.items():
+        header = ["rows", "method", "seconds", "CPU seconds", *more, "peak memory, MiB", "without file pages"]
+        text += [f"**{command}**", "", "| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
+        for one in lines():
+            if one["command"] != command:
+                continue
+            cells = [f"{one['rows']:,}", one["method"], f"{one['seconds']:,.0f}", f"{one['cpu_seconds']:,.0f}"]
+            cells.append(f"{one['cpu_seconds'] / one['rows'] * 1e6:,.1f}")
+            if command == "fit":
+                truth = one["truly_hidden"] / one["unlabelled"]
+                cells += [f"{one['prior']:.3f} ({truth:.3f})", f"{one['auc']:.3f}"]
+            text.append("| " + " | ".join([*cells, f"{one['peak_mib']:,.0f}", f"{one['own_mib']:,.0f}"]) + " |")
+        text.append("")
+    return "\n".join(text)
+
+
+def plot() -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    figure, (cost, memory) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
+    series: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for one in lines():
+        series.setdefault((one["command"], one["method"]), []).append(one)
+    for (command, method), points in series.items():
+        rows, style = [one["rows"] for one in points], "o-" if command == "fit" else "s--"
+        (drawn_line,) = cost.plot(rows, [one["cpu_seconds"] / one["rows"] for one in points], style)
+        name, colour = f"{command}, {method}", drawn_line.get_color()
+        memory.plot(rows, [one["peak_mib"] / 1024 for one in points], style, color=colour, label=name)
+    for axes, what in ((cost, "CPU seconds a row"), (memory, "peak memory, GiB")):
+        axes.set(xscale="log", yscale="log", xlabel="rows", ylabel=what)
+        axes.grid(alpha=0.3)
+    memory.set_ylim(0.1, 100)
+    memory.axhline(24, color="grey", linewidth=1)
+    memory.text(1.2e4, 26, "the machine: 24 GiB", color="grey", fontsize=8)
+    memory.legend(fontsize=8, loc="lower right")
+    figure.savefig(FIGURE, dpi=120)
+
+
 def main() -> None:
     told = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     told.add_argument("what", choices=["data", "fit", "fit-here", "predict", "plot", "table"])
@@ -184,10 +238,16 @@ def main() -> None:
     place, rows, method = options.place.resolve(), options.rows, options.method
     if options.what == "data":
         write(place, rows)
+    elif options.what == "plot":
+        plot()
+    elif options.what == "table":
+        print(tables())
     elif options.what == "fit-here":
         fit_here(place, rows, method)
     elif options.what in ("fit", "predict"):
-        found = fit(place, rows, method) if options.what == "fit" else predict(place, rows, method, options.model or rows)
+        found = (
+            fit(place, rows, method) if options.what == "fit" else predict(place, rows, method, options.model or rows)
+        )
         line = json.dumps(line_of(rows, method, found))
         LINES.parent.mkdir(parents=True, exist_ok=True)
         with open(LINES, "a") as file:

@@ -363,7 +363,7 @@ class PUEstimator(Shown, Encodes, Cuts, ClassifierMixin, BaseEstimator):
 
     def _config(self, rows: Any, s: np.ndarray, weight: Any, sets: dict[str, Any], seed: int) -> Json:
         data = {"rows": rows.shape[0], "shape": list(rows.shape[1:]), "labelled": int((s == 1).sum())}
-        data |= {"labels": zlib.crc32(np.ascontiguousarray(s)), "fingerprint": self._fingerprint(rows)}
+        data |= {"labels": zlib.crc32(np.ascontiguousarray(s).data), "fingerprint": self._fingerprint(rows)}
         data |= {} if weight is None else {"weights": zlib.crc32(weight.tobytes())}
         data |= {name: self._fingerprint(more) for name, more in sets.items()}
         params = self._plain_parameters()

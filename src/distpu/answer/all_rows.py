@@ -6,14 +6,17 @@ import hashlib
 import json
 import warnings
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
 from ..encode import Encoded
 from ..estimator import PUEstimator
+from ..files import atomic
+from ..files.lock import lock
 from ..files.run_folder import RunFolder
 from ..files.scratch import in_parts
 from ..progress import Bar
@@ -69,8 +72,8 @@ def all_rows(
     if run is None:
         return _counted(_unlabelled(_scored(model, table, sample, rows), s))
     of = json.dumps({"model": _checksum(run.path), "data": _identity(table), "id": table.id})
-    if _holds(run.scored, of):
-        return _counted(_read(run.scored, s))
+    if _holds(run.path / RunFolder.SCORED, of):
+        return _counted(_read(run.path / RunFolder.SCORED, s))
     return _counted(_written(run, _unlabelled(_scored(model, table, sample, rows), s), of, table.id is not None))
 
 
@@ -122,12 +125,23 @@ def _written(run: RunFolder, pieces: Iterable[Scores], of: str, named: bool) -> 
 
     kinds = {"id": pa.string() if named else pa.int64(), "score": pa.float64(), "probability": pa.float64()}
     schema = pa.schema([*kinds.items(), ("decision", pa.int8())], metadata={OF: of.encode()})
-    with run.keep_scored() as file, pq.ParquetWriter(file, schema) as writer:
+    with _kept(run) as file, pq.ParquetWriter(file, schema) as writer:
         for piece in pieces:
             names = [str(one).encode("utf-8", "replace").decode() for one in piece.id] if named else piece.id
             called = (piece.score >= 0).astype(np.int8)
             writer.write_table(pa.table([names, piece.score, piece.probability, called], schema=schema))
             yield piece
+
+
+@contextmanager
+def _kept(run: RunFolder) -> Iterator[BinaryIO]:
+    """A file that takes the place of scores.parquet when it is whole. What a killed process left is removed."""
+    with lock(run.path):
+        for path in run.path.iterdir():
+            if atomic.left_over(path.name) == RunFolder.SCORED:
+                path.unlink()
+        with atomic.temporary(run.path / RunFolder.SCORED) as file:
+            yield file
 
 
 def _holds(path: Path, of: str) -> bool:
@@ -144,12 +158,22 @@ def _holds(path: Path, of: str) -> bool:
 def _read(path: Path, s: np.ndarray) -> Iterator[Scores]:
     import pyarrow.parquet as pq
 
-    rows, start = np.flatnonzero(s == 0), 0
+    at = 0
     for batch in pq.ParquetFile(path).iter_batches(PIECE):
-        row = rows[start : start + batch.num_rows]
+        row = _from(s, at, batch.num_rows)
         id, score, p = (batch.column(name).to_numpy(zero_copy_only=False) for name in ("id", "score", "probability"))
         yield Scores(row, id, score, p)
-        start += batch.num_rows
+        at = int(row[-1]) + 1
+
+
+def _from(s: np.ndarray, at: int, count: int) -> np.ndarray:
+    """Return the numbers of the first `count` unlabelled rows from row `at` on."""
+    found = [np.empty(0, dtype=np.int64)]
+    while count:
+        part = (np.flatnonzero(s[at : at + PIECE] == 0) + at)[:count]
+        found.append(part)
+        count, at = count - len(part), at + PIECE
+    return np.concatenate(found)
 
 
 def _counted(pieces: Iterable[Scores]) -> AllRows:
@@ -203,4 +227,3 @@ def _identity(table: LargeTable) -> list[list[Any]]:
     from ..datasets.pieces import files_of
 
     return [[str(one.resolve()), one.stat().st_size, one.stat().st_mtime_ns] for one in files_of(table.path)]
-

@@ -322,7 +322,9 @@ def _fit_large(
 
 def _refuse_held_out(model: PUEstimator, rows: int) -> None:
     """Refuse settings of a network that hold rows out: those rows would have to be held in memory."""
-    told = [name for name in ("validation_fraction", "calibrate") if getattr(model, name, None) not in (0, "auto", False)]
+    told = [
+        name for name in ("validation_fraction", "calibrate") if getattr(model, name, None) not in (0, "auto", False)
+    ]
     told += ["threshold"] if model.trains_network and model.threshold != "auto" else []
     if model.trains_network and told:
         raise ValueError(
@@ -345,7 +347,7 @@ def _count_all(model: PUEstimator, unlabelled: int, run: RunFolder | None) -> No
         return
     model.cut_ = replace(cut, held_out=replace(cut.held_out, total=unlabelled)).moved(cut.choice)
     if run is not None:
-        run.keep_fitted(model._fitted())
+        model._fitted().write(run.path / RunFolder.MODEL)
 
 
 def _with_page(answer: Answer, X: Any, s: np.ndarray, run: RunFolder) -> Answer:

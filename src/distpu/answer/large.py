@@ -1,8 +1,8 @@
 """A Parquet table that is too large to be held: its labels, a sample of its rows, and all rows in a memory map.
 
-The rule: a Parquet file or folder of more than CELLS cells is read piece by piece. A method that trains a network learns
-all rows, from a memory map. Any other method learns a sample of at most ROWS rows and CELLS cells. The sample holds all
-labelled rows, up to half of it, and unlabelled rows drawn at random. All rows are scored (all_rows.py).
+The rule: a Parquet file or folder of more than CELLS cells is read piece by piece. A method that trains a network
+learns all rows, from a memory map. Any other method learns a sample of at most ROWS rows and CELLS cells. The sample
+holds all labelled rows, up to half of it, and unlabelled rows drawn at random. All rows are scored (all_rows.py).
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ class Sample:
         ).replace(f"part of the {self.labelled:,} labelled ones", f"part of the labelled ones ({self.labelled:,})")
         if self.learns_all:
             return (
-                f"The network learnt all {self.of:,} rows, from a memory map on disk. The kinds of the columns, the prior "
-                f"and the pictures come from {held}. All rows are scored and counted."
+                f"The network learnt all {self.of:,} rows, from a memory map on disk. The kinds of the columns and the "
+                f"pictures come from {held}. All rows are scored and counted."
             )
         return f"The table has {self.of:,} rows, and the model learnt from {held}. All rows are scored and counted."
 
@@ -111,10 +111,9 @@ class LargeTable:
         known = np.flatnonzero(s != 0)
         whole = len(known) <= most // 2
         known = known if whole else random.choice(known, most // 2, replace=False)
-        others = np.flatnonzero(s == 0)
-        if len(others) > most - len(known):
-            others = random.choice(others, most - len(known), replace=False)
-        rows = np.sort(np.concatenate([known, others]))
+        others = int((s == 0).sum())
+        drawn = np.arange(others) if others <= most - len(known) else random.choice(others, most - len(known), False)
+        rows = np.sort(np.concatenate([known, unlabelled_rows(s, np.sort(drawn))]))
         labelled = int((s[rows] == 1).sum())
         return Sample(rows, labelled, int((s[rows] == 0).sum()), self.rows, whole, learns_all)
 
@@ -162,12 +161,24 @@ def encoded(table: LargeTable, model: PUEstimator, X: pd.DataFrame, s: np.ndarra
     return Encoded(table.mapped(encoder, folder), encoder)
 
 
+def unlabelled_rows(s: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """Return the numbers of the unlabelled rows at these places among all unlabelled ones. Places rise."""
+    found, before = [np.empty(0, dtype=np.int64)], 0
+    for start in range(0, len(s), 2**20):
+        part = np.flatnonzero(s[start : start + 2**20] == 0)
+        a, b = np.searchsorted(places, [before, before + len(part)])
+        found.append(part[places[a:b] - before] + start)
+        before += len(part)
+    return np.concatenate(found)
+
+
 def tell_new(caught: list[warnings.WarningMessage], said: set[Any]) -> None:
     """Pass warnings on, each kind once: numbers in it may change from piece to piece."""
     for one in caught:
-        kinds = getattr(one.message, "kinds", None) or {"".join(c for c in str(one.message) if not c.isdigit())}
-        if set(kinds) - said:
-            said |= set(kinds)
+        text = "".join(c for c in str(one.message) if not c.isdigit())
+        kinds: frozenset[Any] = getattr(one.message, "kinds", None) or frozenset([text])
+        if kinds - said:
+            said |= kinds
             message = StrangeCells(str(one.message), kinds) if one.category is StrangeCells else str(one.message)
             warnings.warn(message, one.category, stacklevel=5)
 
@@ -221,7 +232,8 @@ def _labels(path: Path, label: str, rows: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the different labels and which one each row has."""
     import pandas as pd
 
-    codes, places, blanks = np.empty(rows, dtype=np.int16), {}, False  # type: dict[Any, int]
+    places: dict[Any, int] = {}
+    codes, blanks = np.empty(rows, dtype=np.int16), False
     start = 0
     for piece in _pieces(path, [label]):
         code, found = pd.factorize(in_file(piece[label]), use_na_sentinel=True)
@@ -247,7 +259,9 @@ def _check_names(path: Path, id: str) -> None:
     hashes, blank = [], 0
     for piece in _pieces(path, [id], (id,)):
         blank += int(piece[id].isna().sum())
-        hashes.append(pd.util.hash_array(np.array([str(one) for one in as_ids(piece[id])], dtype=object), categorize=False))
+        hashes.append(
+            pd.util.hash_array(np.array([str(one) for one in as_ids(piece[id])], dtype=object), categorize=False)
+        )
     found = np.sort(np.concatenate(hashes))
     same = int((found[1:] == found[:-1]).sum())
     if blank or same:
@@ -255,4 +269,3 @@ def _check_names(path: Path, id: str) -> None:
         raise ValueError(
             f"column {id!r} has {what}, so it cannot name the rows; leave --id out, or name another column"
         )
-

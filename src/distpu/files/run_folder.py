@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 from . import atomic
 from .config import CONFIG_RULES, differences
@@ -86,8 +86,8 @@ class RunFolder:
     SCORES, RESULT, RANKED, DONE = "scores.npz", "result.json", "scores.csv", "done"
     SCORED = "scores.parquet"
     FACTS, PAGE, TRIALS, BROKEN = "report.json", "report.html", "trials.jsonl", "broken.csv"
-    NAMES = frozenset({CONFIG, LOG, PRIOR, SECONDS, WEIGHTS, MODELS, MODEL, SCORES, RESULT, RANKED, SCORED, FACTS, PAGE, TRIALS,
-                       BROKEN, ENCODER, ENCODER_ARRAYS, "ranked.csv", DONE, LOCK})  # fmt: skip
+    NAMES = frozenset({CONFIG, LOG, PRIOR, SECONDS, WEIGHTS, MODELS, MODEL, SCORES, RESULT, RANKED, SCORED, FACTS, PAGE,
+                       TRIALS, BROKEN, ENCODER, ENCODER_ARRAYS, "ranked.csv", DONE, LOCK})  # fmt: skip
 
     def __init__(self, path: str | Path):
         self.path = Path(path)
@@ -398,24 +398,6 @@ class RunFolder:
     def keep_ranked(self, pieces: Iterable[bytes]) -> None:
         with atomic.temporary(self.ranked) as file:
             file.writelines(pieces)
-
-    @property
-    def scored(self) -> Path:
-        return self.path / self.SCORED
-
-    @contextmanager
-    def keep_scored(self) -> Iterator[BinaryIO]:
-        """A file that takes the place of scores.parquet when it is whole. What a killed process left is removed."""
-        with lock(self.path):
-            for path in self.path.iterdir():
-                if atomic.left_over(path.name) == self.SCORED:
-                    path.unlink()
-            with atomic.temporary(self.scored) as file:
-                yield file
-
-    def keep_fitted(self, fitted: Fitted) -> None:
-        """Write model.json of a finished run again."""
-        fitted.write(self.path / self.MODEL)
 
     def keep_broken(self, broken: Iterable[tuple[str, str]]) -> None:
         """Write which images could not be read, and why."""
