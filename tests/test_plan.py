@@ -26,7 +26,11 @@ def test_the_page_has_the_numbers_of_the_script():
 
 
 def test_the_rates_are_those_of_the_lines_that_were_measured():
-    lines = [dict(rows=10**5, cpu_seconds=30.0), dict(rows=10**6, cpu_seconds=40.0), dict(rows=10**7, cpu_seconds=130.0)]
+    lines = [
+        dict(rows=10**5, cpu_seconds=30.0),
+        dict(rows=10**6, cpu_seconds=40.0),
+        dict(rows=10**7, cpu_seconds=130.0),
+    ]
     assert plan.slope(lines) == pytest.approx(90 / 9e6)
     assert plan.slope(lines[:2]) == pytest.approx(10 / 9e5)
 

@@ -186,6 +186,6 @@ def test_the_command_says_the_rule(few, folder, tmp_path, monkeypatch):
     assert "The table has 3,000 rows, and the model learnt from a sample of 600 rows: all" in out
     assert f"the first 500, likeliest first: run/{RunFolder.RANKED}" in out
     assert f"in the order of the table: run/{RunFolder.SCORED}" in out
-    assert "disk" not in out
+    assert "write your verdicts into column 'fraud', name their values with --negative and --found" in out
     wrong = ended("fit", path, "--label", "fraud", "--looked", "x.csv")
     assert wrong.code and "is for tables that fit into memory" in " ".join(wrong.err.split())

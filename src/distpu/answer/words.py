@@ -49,7 +49,8 @@ LOOKED = "looked.csv"
 
 def rows_to_look_at(answer: Answer) -> str:
     """Return the command that writes the rows most worth a look to a file; "" where the method cannot use verdicts."""
-    if not answer.model.takes_negatives or answer.folder is None or answer.source.is_dir():
+    sampled = answer.sample is not None  # --looked reads a whole table
+    if not answer.model.takes_negatives or answer.folder is None or _in_folders(answer) or sampled:
         return ""
     words = ["distpu", "next", str(answer.folder)]
     if answer.top is not None:  # so that the file shows the rows, not their numbers alone
@@ -62,14 +63,20 @@ def what_next(answer: Answer) -> str:
     if command := rows_to_look_at(answer):
         return f"write the {answer.what} most worth a look to a file ({command}), {with_verdicts()}"
     mark = f"mark those that are positive in column {answer.label!r}"
-    if answer.source.is_dir():
+    if _in_folders(answer):
         mark = f"put those that are positive into {answer.source / 'found'} and the others into "
         mark += str(answer.source / "negative")
+    elif answer.sample is not None and answer.model.takes_negatives:
+        mark = f"write your verdicts into column {answer.label!r}, name their values with --negative and --found"
     return f"look at the {answer.what} on top, {mark}, and fit again with a --folder of its own"
 
 
 def with_verdicts() -> str:
     return f"write yes or no into its column 'verdict', and fit again with --looked {LOOKED} and a --folder of its own"
+
+
+def _in_folders(answer: Answer) -> bool:
+    return answer.source.is_dir() and answer.images is not None
 
 
 def counts_explained(answer: Answer) -> str:
