@@ -44,3 +44,14 @@ def test_the_files_of_a_data_set_say_their_rows(tmp_path):
     assert parquet_files(tmp_path) == {tmp_path / "a.parquet": 600, tmp_path / "b.parquet": 400}
     FRAME.to_csv(tmp_path / "a.csv")
     assert parquet_files(tmp_path / "a.csv") is None
+
+
+def test_what_was_read_of_a_parquet_file_is_not_kept(tmp_path):
+    """pyarrow's read-ahead keeps each row group until the file is closed: memory would grow with the file."""
+    import pyarrow
+
+    table = pd.DataFrame(np.random.default_rng(0).normal(size=(200_000, 5)), columns=list("abcde"))
+    table.to_parquet(tmp_path / "t.parquet", row_group_size=10_000)
+    size, before = (tmp_path / "t.parquet").stat().st_size, pyarrow.total_allocated_bytes()
+    held = [pyarrow.total_allocated_bytes() - before for _ in pieces(tmp_path / "t.parquet", rows=10_000)]
+    assert len(held) == 20 and max(held) < size / 3

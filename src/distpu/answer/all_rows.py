@@ -159,7 +159,7 @@ def _read(path: Path, s: np.ndarray) -> Iterator[Scores]:
     import pyarrow.parquet as pq
 
     at = 0
-    for batch in pq.ParquetFile(path).iter_batches(PIECE):
+    for batch in pq.ParquetFile(path, pre_buffer=False).iter_batches(PIECE):
         row = _from(s, at, batch.num_rows)
         id, score, p = (batch.column(name).to_numpy(zero_copy_only=False) for name in ("id", "score", "probability"))
         yield Scores(row, id, score, p)

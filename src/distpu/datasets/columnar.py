@@ -88,7 +88,7 @@ def _batches(path: Path, kind: str, columns: list[str] | None, rows: int, start:
         found = (reader.get_batch(i) for i in range(reader.num_record_batches)) if _random(reader) else iter(reader)
         return _without_first(found, start)
     parquet = need("pyarrow.parquet", "parquet", "reading Parquet")
-    file = parquet.ParquetFile(path)
+    file = parquet.ParquetFile(path, pre_buffer=False)  # a buffer would keep all that was read of the file
     names = [str(name) for name in file.schema_arrow.names]
     wanted = None if columns is None or not set(columns) <= set(names) else columns
     groups = range(file.metadata.num_row_groups)
