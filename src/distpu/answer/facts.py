@@ -262,7 +262,9 @@ def _versions(answer: Answer) -> Json:
 
 def _command(answer: Answer) -> str:
     folder = "FOLDER" if answer.folder is None else shlex.quote(str(answer.folder))
-    new = "NEW-IMAGES" if answer.images is not None and answer.source.is_dir() else f"NEW{answer.source.suffix or '.csv'}"
+    new = (
+        "NEW-IMAGES" if answer.images is not None and answer.source.is_dir() else f"NEW{answer.source.suffix or '.csv'}"
+    )
     return f"distpu predict {folder} {new} --out new-scores.csv"
 
 
