@@ -235,6 +235,13 @@ class RunFolder:
         saved = self.path.glob("stage-*.safetensors")
         return max(saved, key=lambda path: path.stat().st_mtime_ns, default=None)
 
+    def to_go_on_from(self) -> list[Path]:
+        """The files that a finished run is restored from, or that a started one goes on from."""
+        names = {self.LOG, self.PRIOR, self.SECONDS, self.WEIGHTS, self.MODEL, self.CONFIG, self.ENCODER}
+        names |= {self.ENCODER_ARRAYS, self.DONE}
+        there = [self.path / name for name in sorted(names)]
+        return [path for path in (*there, *self.path.glob("stage-*.safetensors")) if path.is_file()]
+
     def keep_checkpoint(self, stage: str, state: Tensors, epochs_done: int) -> None:
         from . import tensors
 

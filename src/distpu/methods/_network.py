@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 import threading
+import json
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, ClassVar
@@ -23,7 +25,9 @@ from ..inputs import as_channels_first, layout_of, refuse_infinite
 from ..params import near, param, resolved, tuned
 from ..prior import ON_SCORES, Estimate, estimated_from_scores, named
 from ..progress import Bar, tell
+from ..train import launch, parallel
 from ..train.checkpoint import restored
+from ..train.copy import opened
 from ..train.data import PUData
 from ..train.device import PRECISIONS, Speed, arithmetic, as_tensor, find_device
 from ..train.loop import Epoch, Recipe
@@ -140,6 +144,25 @@ class NetworkMethod(PUEstimator):
             with torch.random.fork_rng(devices=[]):  # a file that does not fit shows before anything is estimated
                 tell(nets.load_weights(nets.body(self.network, self.shape_), self.pretrained))
 
+    def _learn_from(
+        self, rows: Any, s: np.ndarray, weight: Any, sets: dict[str, Any], folder: RunFolder | None, seed: int
+    ) -> None:
+        if launch.size() > 1:
+            parallel.join(find_device(self.device))
+            told = {**self._config(rows, s, weight, sets, seed), "seed": None}  # random_state=None: each has its own
+            parallel.check_same(json.dumps(told, sort_keys=True), "other rows, labels, settings or versions")
+            seed = parallel.from_first(lambda: seed)
+            if self.compile is True:
+                raise ValueError(f"compile=True is for one rank, but {launch.size()} train; leave it at 'auto'")
+            if not launch.first():
+                self.progress = False
+        super()._learn_from(rows, s, weight, sets, folder, seed)
+
+    def _opened(
+        self, folder: RunFolder, config: Json
+    ) -> AbstractContextManager[tuple[RunFolder, Json, bool]]:
+        return opened(folder, config)
+
     def _train(
         self, rows: np.ndarray, s: np.ndarray, sets: dict[str, np.ndarray], folder: RunFolder | None, seed: int
     ) -> None:
@@ -163,7 +186,8 @@ class NetworkMethod(PUEstimator):
             bar.update(f"{self.name} {stage}", epoch.number + 1, epoch.of, note)
 
         devices = [device] if device.type == "cuda" else []
-        with _TURN, arithmetic(self.precision, device), torch.random.fork_rng(devices=devices), Bar(show) as bar:
+        own_random_state = torch.random.fork_rng(devices=devices)
+        with _TURN, arithmetic(self.precision, device), own_random_state, parallel.together(), Bar(show) as bar:
             torch.manual_seed(seed)
             job = Run(data, build, folder, report, self._speed(), self._observe, validation, views)
             if show and not (folder and folder.newest_checkpoint()):
@@ -187,7 +211,13 @@ class NetworkMethod(PUEstimator):
         return Speed(self.precision, self.compile, self.capture)
 
     def _estimated(self, rows: np.ndarray, s: np.ndarray) -> Estimate:
-        """Estimate the prior; of images that no MLP would be taken for, from scores of the method's own network."""
+        """Estimate the prior, on the first rank alone."""
+        if launch.size() == 1:
+            return self._estimated_here(rows, s)
+        return Estimate.from_json(parallel.from_first(lambda: self._estimated_here(rows, s).to_json()))
+
+    def _estimated_here(self, rows: np.ndarray, s: np.ndarray) -> Estimate:
+        """Estimate it; of images that no MLP would be taken for, from scores of the method's own network."""
         on_scores = isinstance(self.prior, str) and named(self.prior) in ON_SCORES
         if rows.ndim != 4 or nets.auto_network(self.shape_) == "mlp" or not on_scores:
             return super()._estimated(rows, s)

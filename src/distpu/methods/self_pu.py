@@ -50,6 +50,7 @@ from ..inputs import read_labels
 from ..params import param, tuned
 from ..train.data import Batch, PUData, mean_where
 from ..train.loop import Objective, Recipe
+from ..train.parallel import whole
 from ..train.run import Run
 from ..train.sampling import SAMPLINGS
 from ..train.scoring import logits
@@ -279,5 +280,6 @@ class SelfPaced(Objective):
         drawn = torch.randperm(len(self.clean), device=self.clean.device)[: len(batch.index)]
         y = (drawn < self.n_clean_positives).float()
         x_clean = self.clean[drawn].float()
-        w = meta_weights(net, batch, self.data.prior, x_clean, lambda z: bce(z, y), self.of.virtual_step)
+        with whole():  # on several ranks too: the virtual step is along the slope of the whole batch
+            w = meta_weights(net, batch, self.data.prior, x_clean, lambda z: bce(z, y), self.of.virtual_step)
         return row_weights(w, batch.s, self.of.calibrated_share * len(batch.s), self.of.least_weight)

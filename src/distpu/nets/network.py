@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -23,6 +23,8 @@ class Network(nn.Module):
     scale: Tensor
     in_bfloat16 = False
     in_compiled_code = False
+    # how several processes share a pass: (function of rows, rows) -> what it gives for all rows (train/parallel.py)
+    spread: ClassVar[Callable[[Callable[[Tensor], Any], Tensor], Any] | None] = None
     teaches = False  # whether its scores in eval mode are targets of training, and may be computed as fast as training
 
     def __init__(self, body: nn.Module, mean: Tensor, scale: Tensor):
@@ -45,6 +47,11 @@ class Network(nn.Module):
         return features.float(), self._logits(z, len(x))
 
     def _passed(self, x: Tensor, through: Callable[..., Any]) -> Any:
+        if self.spread is not None:
+            return self.spread(lambda own: self._through(own, through), x)
+        return self._through(x, through)
+
+    def _through(self, x: Tensor, through: Callable[..., Any]) -> Any:
         x = (x.float() - self.mean) / self.scale if self.scaled else x.float()
         if self.scaled and x.dim() == 2:
             x = x.clamp(-FURTHEST, FURTHEST)  # in a table, one sentinel value must not dominate a batch

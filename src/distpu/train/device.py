@@ -18,6 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from . import launch, parallel
 from .graph import Captured
 from .loop import Objective, Step
 
@@ -34,6 +35,8 @@ def as_tensor(x: np.ndarray) -> torch.Tensor:
 
 
 def find_device(name: str) -> torch.device:
+    if launch.size() > 1 and name in ("auto", "cuda") and torch.cuda.is_available():  # a GPU for each rank of a machine
+        name = f"cuda:{launch.local_rank() % torch.cuda.device_count()}"
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
@@ -77,6 +80,8 @@ class Speed:
         With many batch sizes the network would be compiled for each of them, which takes longer than the training:
         docs/log/2026-11.md#a-first-search-of-nnpu-pusb-and-self-pu-on-alzheimer-replaced
         """
+        if parallel.ranks() > 1:  # BatchNorm talks to the other ranks in the middle of a pass
+            return False
         if self.compile != "auto":
             return bool(self.compile)
         return device.type == "cuda" and work >= COMPILE_FROM and not many_shapes and _can_compile()
@@ -89,7 +94,8 @@ class Speed:
         device: torch.device,
         view: Callable[[Tensor], Tensor] | None = None,
     ) -> Step:
-        kind = Captured if self.capture and device.type == "cuda" else Step
+        recorded = self.capture and device.type == "cuda" and parallel.ranks() == 1
+        kind = Captured if recorded else Step
         return kind(model, objective, optimizer, device, view)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from . import blocks
+from . import blocks, parallel
 from .data import Batch, PUData
 from .sampling import SAMPLINGS
 
@@ -142,6 +142,7 @@ class Step:
         values = torch.stack([*terms.values()])
         self.optimizer.zero_grad()
         values.sum().backward()
+        parallel.average_gradients(p for group in self.optimizer.param_groups for p in group["params"])
         self.optimizer.step()
         if self.sums.shape != values.shape:
             self.sums, self.names = torch.zeros_like(values), tuple(terms)

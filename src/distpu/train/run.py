@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from .. import nets
 from ..files.run_folder import Json, RunFolder
-from . import checkpoint
+from . import checkpoint, parallel
 from . import loop as train
 from .data import PUData
 from .device import Speed, with_threads, work_of_a_row
@@ -63,7 +63,7 @@ class Run:
     def expected_time(self, passes: int, batch_size: int) -> str:
         """Say how long training takes on this CPU, by the time of a batch; '' where it is a minute or less."""
         x = self._watched[:batch_size].float()
-        if x.device.type != "cpu" or x.dim() != 4 or len(x) < 2:
+        if x.device.type != "cpu" or x.dim() != 4 or len(x) < 2 or parallel.ranks() > 1:
             return ""
         with torch.random.fork_rng(devices=[]):  # the weights of this network are not those that are trained
             net = self.net()
@@ -106,6 +106,7 @@ class Run:
         step = self.speed.step(model, objective, optimizer, self.data.s.device, view)
         trained = train.epochs(step, self.data, recipe, first)
         for epoch in with_threads(trained, self.data.s.device, self._work * recipe.batch_size):
+            parallel.level((*model.state_dict().values(), *objective.state_dict().values()))
             self._refuse_nan(stage, epoch, model)
             value = validation.value(objective.scorer(model), self.data.prior) if validation else None
             self._log(stage, epoch, objective.scorer(model), {} if value is None else {"validation": value})

@@ -7,6 +7,7 @@ import math
 import torch
 from torch import Tensor, nn
 
+from . import parallel
 from .stream import stream
 
 
@@ -20,12 +21,14 @@ def logits(model: nn.Module, x: Tensor, device: torch.device | str | None = None
     device = torch.device(device) if device is not None else next(model.parameters(), x).device
     limit = 2**18 if device.type == "cpu" else 2**23  # small on a CPU: even one row takes a whole chunk's time
     size = 2 ** int(math.log2(min(max(limit // math.prod(x.shape[1:]), 1), 256 if device.type == "cpu" else 8192)))
-    training, out = model.training, torch.empty(len(x), device=device)
+    training, out = model.training, torch.zeros(len(x), device=device)
     model.eval()
-    for where, part in stream(x, [slice(start, start + size) for start in range(0, len(x), size)], device):
-        n = len(part)
-        if n < size:
-            part = torch.cat([part, part.new_zeros(size - n, *part.shape[1:])])
-        out[where] = model(part)[:n]
+    chunks = [slice(start, start + size) for start in range(0, len(x), size)]
+    with parallel.whole():  # ranks share the chunks, not the rows of a chunk
+        for where, part in stream(x, parallel.own(chunks), device):
+            n = len(part)
+            if n < size:
+                part = torch.cat([part, part.new_zeros(size - n, *part.shape[1:])])
+            out[where] = model(part)[:n]
     model.train(training)
-    return out
+    return out if parallel.ranks() == 1 else parallel.add_up(out)
