@@ -26,6 +26,7 @@ from ..notebook import found_by, table, tiles
 from ..params import near
 from ..prior import is_number
 from ..progress import busy
+from ..train import launch
 from .all_rows import all_rows
 from .large import LargeTable, Sample, encoded
 from .looking import as_ids, with_verdicts
@@ -175,7 +176,7 @@ def fit_file(
     model = make(method, {**told, "pos_label": values.positive, **named})
     _warn_of_labels(model, bool(files), values)
     place = None if folder is None else Path(folder)
-    run = None if place is None else RunFolder(place)
+    run = RunFolder(place) if place is not None and launch.first() else None  # of several ranks, the first one writes
     before = run is not None and run.finished
     start, earlier = time.perf_counter(), run.seconds() if run else 0.0
     model.fit(X, y, folder=place)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated
 
 import typer
 
 from .. import __version__
-from ._ending import ended
+from ..train import launch
+from ._ending import ended, left
 from .compare import compare
 from .data import data
 from .demo import demo
@@ -33,7 +33,7 @@ def main() -> None:
     import os
 
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # spinning threads are slow where processes share cores
-    sys.exit(ended(lambda: app(prog_name="distpu", standalone_mode=False)))
+    left(ended(lambda: app(prog_name="distpu", standalone_mode=False)))
 
 
 @app.callback(invoke_without_command=True)
@@ -56,6 +56,8 @@ def start(
         raise typer.Exit
     if context.invoked_subcommand is None:
         print(context.get_help())
+    elif context.invoked_subcommand != "fit":
+        launch.refuse_several(f"distpu {context.invoked_subcommand} shares no work between processes")
 
 
 for command in (

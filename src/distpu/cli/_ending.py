@@ -7,22 +7,28 @@ import os
 import signal
 import sys
 import threading
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
-from typing import Any
+from typing import Any, NoReturn
 
 import typer
 
+from ..train import launch
+
 MISTAKE, STOPPED, CUT = 2, 130, 1  # exit codes: of a mistake, of Ctrl-C, of a reader such as `head` that reads no more
 GOES_ON = "stopped; what was finished is kept, and the same command goes on from there"
+GRACE = 3.0  # seconds that torchrun needs to end the other ranks when one has ended
 LONG, START, END = 400, 200, 60  # a word of more characters is shown by its start and its end
 
 
 def ended(command: Callable[[], Any]) -> int:
     """Run a command and return its exit code. A user's mistake is one line on stderr."""
     _open_streams()
+    if not launch.first():  # the first rank prints
+        sys.stdout = sys.stderr = open(os.devnull, "w", encoding="utf-8")
     with warnings.catch_warnings(), _stoppable():
         warnings.showwarning = lambda message, *_, **__: say(message)
         code = _tried(command)
@@ -31,12 +37,24 @@ def ended(command: Callable[[], Any]) -> int:
     return _flushed(code)
 
 
+def left(code: int) -> NoReturn:
+    """End the process. One of several ranks ends at once: gloo's threads may abort a process that ends slowly."""
+    if launch.group() is None:
+        sys.exit(code)
+    launch.leave()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
 def _tried(command: Callable[[], Any]) -> int:
     try:
         _check_place()
         return command() or 0
     except (KeyboardInterrupt, typer.Abort):
         return STOPPED
+    except launch.Lost as error:  # another rank ended, and said why
+        return _mistake(error, late=True)
     except OSError as error:
         return _mistake(_of_system(error))
     except MemoryError as error:
@@ -56,15 +74,24 @@ def _tried(command: Callable[[], Any]) -> int:
         return _mistake(f"{error.format_message().rstrip('.')} ({path} --help shows how)")
 
 
-def say(what: object) -> None:
+def say(what: object, to: Any = None) -> None:
     """Print one line on stderr. Long words are shortened: a value of a million characters hides the rule."""
     words = (word if len(word) <= LONG else f"{word[:START]}...{word[-END:]}" for word in str(what).split())
     with suppress(OSError):  # nobody reads stderr
-        print(f"distpu: {' '.join(words)}", file=sys.stderr)
+        print(f"distpu: {' '.join(words)}", file=to or sys.stderr)
 
 
-def _mistake(what: object) -> int:
-    say(what)
+def _mistake(what: object, late: bool = False) -> int:
+    """Say what was wrong; return the exit code.
+
+    Of several ranks the first one speaks. Another one speaks if the launcher has not ended it after GRACE seconds: then
+    the mistake is its own. So does a rank that lost another one.
+    """
+    if launch.size() > 1 and (late or not launch.first()):
+        time.sleep(GRACE)
+        say(f"rank {launch.rank()}: {what}", to=sys.__stderr__)
+    else:
+        say(what)
     return MISTAKE
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 import shlex
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..train import launch
 from ._early import check_file, check_options
 from ._options import (
     Data,
@@ -205,9 +207,17 @@ def _fit_named(
     chosen = bench.settings_for(method, name, len(data.y), preset)
     settings = {**chosen, **settings}
     before = RunFolder(folder).finished
-    result = bench.simulate(
-        method, data, folder, labelled=labelled, scenario=scenario, prior=prior, seed=seed, settings=settings
-    )
+    with TemporaryDirectory() as nowhere:  # only the first rank writes
+        result = bench.simulate(
+            method,
+            data,
+            folder if launch.first() else Path(nowhere),
+            labelled=labelled,
+            scenario=scenario,
+            prior=prior,
+            seed=seed,
+            settings=settings,
+        )
     print_results({method: [result]})
     fill(f"metrics in percent, on {len(data.y_test)} test rows, whose labels were used for this table alone")
     again = " (finished before, not trained again)" if before else ""

@@ -19,6 +19,10 @@ NEEDED = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 _alone = 0
 
 
+class Lost(ConnectionError):
+    """Another rank ended."""
+
+
 def size() -> int:
     """Return how many ranks there are: 1 in a process that was started by itself."""
     return _place()[1]

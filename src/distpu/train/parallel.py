@@ -106,7 +106,7 @@ def _talking() -> Iterator[None]:
         yield
     except RuntimeError as error:
         why = " ".join(str(error).split())
-        raise ConnectionError(f"{LOST} ({why[:120]}); the same command goes on from the last checkpoint") from None
+        raise launch.Lost(f"{LOST} ({why[:120]}); the same command goes on from the last checkpoint") from None
 
 
 def add_up(x: Tensor) -> Tensor:
