@@ -158,9 +158,7 @@ class NetworkMethod(PUEstimator):
                 self.progress = False
         super()._learn_from(rows, s, weight, sets, folder, seed)
 
-    def _opened(
-        self, folder: RunFolder, config: Json
-    ) -> AbstractContextManager[tuple[RunFolder, Json, bool]]:
+    def _opened(self, folder: RunFolder, config: Json) -> AbstractContextManager[tuple[RunFolder, Json, bool]]:
         return opened(folder, config)
 
     def _train(

@@ -27,7 +27,7 @@ from typing import Any, TypeVar
 
 import torch
 import torch.distributed as dist
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
@@ -112,8 +112,12 @@ def _talking() -> Iterator[None]:
 def add_up(x: Tensor) -> Tensor:
     """Replace x by its sum over the ranks."""
     with _talking():
-        dist.all_reduce(x, group=None if x.device.type == "cuda" else _control[1])
+        dist.all_reduce(x, group=_group(x))
     return x
+
+
+def _group(x: Tensor) -> Any:
+    return None if x.device.type == "cuda" else _control[1]
 
 
 def send(content: bytes | None) -> bytes:
@@ -158,14 +162,17 @@ def check_same(value: str, what: str) -> None:
         raise ValueError(f"rank {differ[0]} has {what} than rank 0; start all ranks alike, on copies of the same data")
 
 
-def level(tensors: Iterable[Tensor]) -> None:
-    """Give every rank the first one's tensors. Machines of one kind have the same bits anyway; others round apart."""
+def level(model: nn.Module) -> None:
+    """Give every rank the first one's weights. Machines of one kind have the same bits anyway; others round apart."""
     if _ranks == 1:
         return
     check_same(str(zlib.crc32(torch.get_rng_state().numpy().tobytes())), "drawn other random numbers")
+    tensors = [tensor for tensor in model.state_dict().values() if tensor.is_floating_point()]
+    flat = torch.cat([tensor.flatten() for tensor in tensors])
     with _talking():
-        for tensor in tensors:
-            dist.broadcast(tensor.detach(), 0, group=None if tensor.device.type == "cuda" else _control[1])
+        dist.broadcast(flat, 0, group=_group(flat))
+    for tensor, part in zip(tensors, flat.split([tensor.numel() for tensor in tensors]), strict=True):
+        tensor.copy_(part.view_as(tensor))
 
 
 # ------------------------------------------------------------- a pass

@@ -106,7 +106,7 @@ class Run:
         step = self.speed.step(model, objective, optimizer, self.data.s.device, view)
         trained = train.epochs(step, self.data, recipe, first)
         for epoch in with_threads(trained, self.data.s.device, self._work * recipe.batch_size):
-            parallel.level((*model.state_dict().values(), *objective.state_dict().values()))
+            parallel.level(model)
             self._refuse_nan(stage, epoch, model)
             value = validation.value(objective.scorer(model), self.data.prior) if validation else None
             self._log(stage, epoch, objective.scorer(model), {} if value is None else {"validation": value})
