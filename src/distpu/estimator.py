@@ -6,8 +6,6 @@ import copy
 import platform
 import sys
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -34,7 +32,6 @@ from .params import check_parameters, param
 from .prior import Estimate, check_prior, estimated, inside_unit, is_number
 from .progress import busy
 from .threshold import Cuts, FittedCut, read_choice
-from .train.launch import refuse_several
 from .weights import counted, read_weights, refuse, total
 
 Self = TypeVar("Self", bound="PUEstimator")
@@ -150,8 +147,6 @@ class PUEstimator(Shown, Encodes, Cuts, ClassifierMixin, BaseEstimator):
 
     def _fit(self: Self, X: Any, y: Any, folder: str | Path | None, sample_weight: Any = None, **extra: Any) -> Self:
         """Do what fit does. A method whose own fit takes further row sets passes them as `extra`."""
-        if not self.trains_network:
-            refuse_several(f"{self.name} trains no network")
         self._check_parameters()
         rows, s, weight = self._check_data(X, y, sample_weight)
         sets = {name: self._rows(more) for name, more in extra.items() if more is not None}
@@ -168,18 +163,12 @@ class PUEstimator(Shown, Encodes, Cuts, ClassifierMixin, BaseEstimator):
         if folder is None:
             self._train_and_calibrate(rows, s, weight, sets, None, seed)
             return
-        with self._opened(folder, self._config(rows, s, weight, sets, seed)) as (there, config, finished):
+        with folder.opened(self._config(rows, s, weight, sets, seed)) as (config, finished):
             if finished:
-                self._restore(there)
+                self._restore(folder)
             else:
-                self._train_and_calibrate(rows, s, weight, sets, there, config["seed"])
-                self._finish(there)
-
-    @contextmanager
-    def _opened(self, folder: RunFolder, config: Json) -> Iterator[tuple[RunFolder, Json, bool]]:
-        """Hold the folder: (the folder, its config, whether the run is finished)."""
-        with folder.opened(config) as (there, finished):
-            yield folder, there, finished
+                self._train_and_calibrate(rows, s, weight, sets, folder, config["seed"])
+                self._finish(folder)
 
     def _take_fitted(self: Self, other: PUEstimator) -> Self:
         """Take over what another estimator has learnt."""

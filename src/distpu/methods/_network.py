@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import copy
-import threading
 import json
+import threading
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, ClassVar
@@ -27,7 +26,7 @@ from ..prior import ON_SCORES, Estimate, estimated_from_scores, named
 from ..progress import Bar, tell
 from ..train import launch, parallel
 from ..train.checkpoint import restored
-from ..train.copy import opened
+from ..train.copy import of_ranks
 from ..train.data import PUData
 from ..train.device import PRECISIONS, Speed, arithmetic, as_tensor, find_device
 from ..train.loop import Epoch, Recipe
@@ -154,12 +153,9 @@ class NetworkMethod(PUEstimator):
             seed = parallel.from_first(lambda: seed)
             if self.compile is True:
                 raise ValueError(f"compile=True is for one rank, but {launch.size()} train; leave it at 'auto'")
-            if not launch.first():
-                self.progress = False
+            self.progress = self.progress if launch.first() else False
+            folder = None if folder is None else of_ranks(folder)
         super()._learn_from(rows, s, weight, sets, folder, seed)
-
-    def _opened(self, folder: RunFolder, config: Json) -> AbstractContextManager[tuple[RunFolder, Json, bool]]:
-        return opened(folder, config)
 
     def _train(
         self, rows: np.ndarray, s: np.ndarray, sets: dict[str, np.ndarray], folder: RunFolder | None, seed: int

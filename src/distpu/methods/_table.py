@@ -18,6 +18,7 @@ from ..params import param
 from ..prior import Estimate, estimated_from_scores
 from ..progress import Bar
 from ..threshold import cut_at
+from ..train.launch import refuse_several
 from ..weights import counted
 from ._wrapper import fingerprint, one_thread, row_keys
 
@@ -46,6 +47,9 @@ class TableMethod(PUEstimator):
         raise NotImplementedError
 
     # ----------------------------------------------------------- fit, predict
+
+    def _check_learner(self) -> None:
+        refuse_several(f"{self.name} trains no network")
 
     def _train(self, rows: Any, s: np.ndarray, sets: dict[str, Any], folder: RunFolder | None, seed: int) -> None:
         self._labels = s

@@ -28,6 +28,7 @@ from ..params import Search, near, param
 from ..prior import Estimate, estimated, estimated_from_scores
 from ..prior.scores import FOLDS
 from ..progress import Bar
+from ..train.launch import refuse_several
 from ..weights import counted
 from ._weighted import Weighted
 
@@ -70,6 +71,9 @@ class Wrapper(Weighted, PUEstimator):
         raise NotImplementedError
 
     # ----------------------------------------------------------- fit, predict
+
+    def _check_learner(self) -> None:
+        refuse_several(f"{self.name} trains no network")
 
     def _train(self, rows: Any, s: np.ndarray, sets: dict[str, Any], folder: RunFolder | None, seed: int) -> None:
         if folder:  # a classifier that has no safe file is refused before it takes hours to fit

@@ -24,7 +24,7 @@ class Network(nn.Module):
     in_bfloat16 = False
     in_compiled_code = False
     # how several processes share a pass: (function of rows, rows) -> what it gives for all rows (train/parallel.py)
-    spread: ClassVar[Callable[[Callable[[Tensor], Any], Tensor], Any] | None] = None
+    spread: ClassVar[Any] = None
     teaches = False  # whether its scores in eval mode are targets of training, and may be computed as fast as training
 
     def __init__(self, body: nn.Module, mean: Tensor, scale: Tensor):

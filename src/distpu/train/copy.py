@@ -12,8 +12,37 @@ from ..files.run_folder import Json, RunFolder
 from . import launch, parallel
 
 
+def of_ranks(folder: RunFolder) -> RunFolder:
+    """Return what a rank takes for the run folder."""
+    return Sent(folder.path) if launch.first() else Copy(folder.path)
+
+
+class Sent(RunFolder):
+    """The folder itself, on the first rank."""
+
+    @contextmanager
+    def opened(self, config: Json) -> Iterator[tuple[Json, bool]]:
+        with ExitStack() as until:
+            there, finished = parallel.from_first(lambda: until.enter_context(super(Sent, self).opened(config)))
+            files = self.to_go_on_from()
+            parallel.from_first(lambda: [path.name for path in files])
+            for path in files:
+                parallel.send(path.read_bytes())
+            yield there, finished
+
+
 class Copy(RunFolder):
-    """The files of the first rank's folder that a run is restored or continued from. What is kept goes nowhere."""
+    """The files that a run is restored or continued from, in a folder that goes away. What is kept goes nowhere."""
+
+    @contextmanager
+    def opened(self, config: Json) -> Iterator[tuple[Json, bool]]:
+        nothing: Any = None
+        there, finished = parallel.from_first(lambda: nothing)
+        with tempfile.TemporaryDirectory() as place:
+            self.path = Path(place)
+            for name in parallel.from_first(lambda: nothing):
+                (self.path / name).write_bytes(parallel.send(None))
+            yield there, finished
 
     def keep_prior(self, *_: Any) -> None:
         pass
@@ -38,22 +67,3 @@ class Copy(RunFolder):
 
     def finish(self, *_: Any) -> None:
         pass
-
-
-@contextmanager
-def opened(folder: RunFolder, config: Json) -> Iterator[tuple[RunFolder, Json, bool]]:
-    """Hold the folder on the first rank: (the folder or its copy, the config in it, whether the run is finished)."""
-    if launch.size() == 1:
-        with folder.opened(config) as (there, finished):
-            yield folder, there, finished
-        return
-    with ExitStack() as until:
-        there, finished = parallel.from_first(lambda: until.enter_context(folder.opened(config)))
-        files = folder.to_go_on_from() if launch.first() else []
-        names = parallel.from_first(lambda: [path.name for path in files])
-        place = Path() if launch.first() else Path(until.enter_context(tempfile.TemporaryDirectory()))
-        for name in names:
-            content = parallel.send((folder.path / name).read_bytes() if launch.first() else None)
-            if not launch.first():
-                (place / name).write_bytes(content)
-        yield (folder if launch.first() else Copy(place)), there, finished

@@ -85,11 +85,11 @@ def whole() -> Iterator[None]:
 @contextmanager
 def _shared(on: bool) -> Iterator[None]:
     before = nets.Network.spread
-    nets.Network.spread = staticmethod(spread) if on else None  # type: ignore[assignment]
+    nets.Network.spread = staticmethod(spread) if on else None
     try:
         yield
     finally:
-        nets.Network.spread = before if before is None else staticmethod(before)  # type: ignore[assignment]
+        nets.Network.spread = before if before is None else staticmethod(before)
 
 
 def ranks() -> int:
@@ -213,7 +213,7 @@ class _Gathered(torch.autograd.Function):
     """The rows of all ranks in their order. A slope goes back to the rank that has the row, times the ranks."""
 
     @staticmethod
-    def forward(ctx: Any, part: Tensor, rows: slice, n: int) -> Tensor:  # type: ignore[override]
+    def forward(ctx: Any, part: Tensor, rows: slice, n: int) -> Tensor:
         if part.dim() == 0 or len(part) != rows.stop - rows.start:
             return part.clone()  # not a value per row: Network says so
         ctx.rows, ctx.dtype = rows, part.dtype
@@ -222,7 +222,7 @@ class _Gathered(torch.autograd.Function):
         return add_up(full)
 
     @staticmethod
-    def backward(ctx: Any, slope: Tensor) -> Any:  # type: ignore[override]
+    def backward(ctx: Any, slope: Tensor) -> Any:
         return (slope[ctx.rows] * _ranks).to(ctx.dtype), None, None
 
 
@@ -230,7 +230,7 @@ class _Normalised(torch.autograd.Function):
     """BatchNorm by the mean and the variance of the rows of all ranks: (x - mean) / sqrt(var + eps), mean, var, n."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, eps: float) -> tuple[Tensor, Tensor, Tensor, Tensor]:  # type: ignore[override]
+    def forward(ctx: Any, x: Tensor, eps: float) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         wide = x.to(torch.promote_types(x.dtype, torch.float32))
         axes, shape = [0, *range(2, x.dim())], [1, -1] + [1] * (x.dim() - 2)
         of_own, mean_of_own = torch.var_mean(wide, axes, correction=0)
@@ -249,7 +249,7 @@ class _Normalised(torch.autograd.Function):
         return normal, mean, var, n
 
     @staticmethod
-    def backward(ctx: Any, slope: Tensor, *_: Any) -> Any:  # type: ignore[override]
+    def backward(ctx: Any, slope: Tensor, *_: Any) -> Any:
         normal, root, n = ctx.saved_tensors
         sums = add_up(torch.stack([slope.sum(ctx.axes), (slope * normal).sum(ctx.axes)])) / n
         mean, along = (part.view(ctx.shape) for part in sums)
