@@ -10,7 +10,7 @@ import on_ranks
 from distpu.files.lock import lock
 from distpu.files.run_folder import RunFolder
 
-RELATIVE = 2e-4  # rounding of float32, which grows from step to step
+RELATIVE = 2e-5  # rounding of float32, which grows from step to step; the largest found was 4e-6
 
 
 @pytest.fixture(scope="session")
@@ -45,6 +45,8 @@ def test_loss_and_gradient_of_every_step_are_those_of_one_process(case, found):
     model, steps = on_ranks.fitted(case)
     assert steps
     for size in on_ranks.SIZES:
+        if case not in on_ranks.cases(size):
+            continue
         weights, theirs, prior, threshold = found[size][case]
         assert len(theirs) == len(steps)
         for (terms, slope), (their_terms, their_slope) in zip(steps, theirs, strict=True):

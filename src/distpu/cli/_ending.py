@@ -41,7 +41,8 @@ def left(code: int) -> NoReturn:
     """End the process. One of several ranks ends at once: gloo's threads may abort a process that ends slowly."""
     if launch.group() is None:
         sys.exit(code)
-    launch.leave()
+    if code == 0:  # else another rank may not answer any more
+        launch.leave()
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)

@@ -72,6 +72,14 @@ def leave() -> None:
         found.destroy_process_group()
 
 
+def at_exit() -> None:
+    """End a script's part in the group. A script that failed ends at once: the other ranks must not wait for it."""
+    if hasattr(sys, "last_type"):
+        sys.stderr.flush()
+        os._exit(1)
+    leave()
+
+
 def _place() -> tuple[int, int]:
     """Return (rank, size)."""
     if _alone:

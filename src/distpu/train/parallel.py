@@ -20,6 +20,7 @@ import builtins
 import datetime
 import json
 import os
+import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -54,7 +55,7 @@ def join(device: torch.device) -> None:
         with _talking():
             dist.init_process_group("cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo", timeout=WAIT)
         os.environ[launch.JOINED] = str(os.getpid())
-        atexit.register(launch.leave)
+        atexit.register(launch.at_exit)
         _control = None
     if _control is None or dist.group.WORLD is not _control[0]:
         told = dist.get_backend_config()
@@ -105,8 +106,9 @@ def _talking() -> Iterator[None]:
     try:
         yield
     except RuntimeError as error:
-        why = " ".join(str(error).split())
-        raise launch.Lost(f"{LOST} ({why[:120]}); the same command goes on from the last checkpoint") from None
+        told = " ".join(str(error).split()).split(". ")[0]
+        why = re.sub(r"^\[.*?\] *", "", told)[:120]  # without the place in gloo's source
+        raise launch.Lost(f"{LOST} ({why}); the same command goes on from the last checkpoint") from None
 
 
 def add_up(x: Tensor) -> Tensor:
@@ -166,7 +168,8 @@ def level(model: nn.Module) -> None:
     """Give every rank the first one's weights. Machines of one kind have the same bits anyway; others round apart."""
     if _ranks == 1:
         return
-    check_same(str(zlib.crc32(torch.get_rng_state().numpy().tobytes())), "drawn other random numbers")
+    drawn = [torch.get_rng_state(), *([torch.cuda.get_rng_state()] if torch.cuda.is_initialized() else [])]
+    check_same(str([zlib.crc32(state.numpy().tobytes()) for state in drawn]), "drawn other random numbers")
     tensors = [tensor for tensor in model.state_dict().values() if tensor.is_floating_point()]
     flat = torch.cat([tensor.flatten() for tensor in tensors])
     with _talking():
