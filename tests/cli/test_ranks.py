@@ -13,7 +13,7 @@ from terminal import done
 
 pytestmark = pytest.mark.slow
 
-FIT = ("fit", "table.csv", "--label", "fraud", "--method", "dist-pu", "--prior", "0.4")
+FIT = ("fit", "table.csv", "--label", "fraud", "--method", "dist-pu")
 FIT = (*FIT, "--set", "epochs=2", "--set", "warm_up_epochs=2")
 APART = """
 import os, sys

@@ -59,6 +59,11 @@ def test_loss_and_gradient_of_every_step_are_those_of_one_process(case, found):
 
 
 @pytest.mark.parametrize("size", on_ranks.SIZES)
+def test_without_a_seed_all_ranks_take_the_first_ones(size, found):
+    assert found[size]["alike"]["no seed"]
+
+
+@pytest.mark.parametrize("size", on_ranks.SIZES)
 def test_a_rank_passes_its_share_of_the_rows(size, found):
     share, rows = found[size]["passed"]
     assert share == rows // size  # of rank 0

@@ -63,12 +63,11 @@ def join(device: torch.device) -> None:
 
 
 @contextmanager
-def together(others: bool = True) -> Iterator[None]:
-    """Let the ranks share each pass of a network in this block. `others` False, or one rank: nothing changes."""
+def together() -> Iterator[None]:
+    """Let the ranks share each pass of a network in this block. With one rank nothing changes."""
     global _ranks, _rank
     before = _ranks, _rank
-    if others and launch.size() > 1:
-        _ranks, _rank = launch.size(), launch.rank()
+    _ranks, _rank = launch.size(), launch.rank()
     try:
         with _shared(_ranks > 1):
             yield
