@@ -23,11 +23,11 @@ LAYERS = [
     {"datasets", "metrics", "inputs"},
     {"looked", "on_ray"},
     {"files", "params", "progress", "weights"},
-    {"notebook"},
+    {"notebook", "kinds"},
 ]
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
 NO_TORCH = ["estimator", "prior", "threshold", "inputs", "datasets", "params", "metrics", "files", "progress", "cli"]
-NO_TORCH += ["encode", "diagnosis", "weights", "looked"]
+NO_TORCH += ["kinds", "encode", "diagnosis", "weights", "looked"]
 
 
 def room_of(path: Path) -> str:

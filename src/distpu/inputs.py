@@ -12,6 +12,7 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import type_of_target
 
 from .files.scratch import in_parts
+from .kinds import Shown, plain_labels, plain_rows, refuse_no_numbers, short
 from .looked import FOUND, NEGATIVE
 
 USE = "use 1 for labelled positives and 0 for unlabelled rows"
@@ -55,7 +56,7 @@ def read_labels(
             raise ValueError(f"y holds only {values[0]} and missing values, no labelled positive; {USE}")
         if pos_label is not None and pos_label != values[0]:
             raise ValueError(
-                f"pos_label={pos_label!r} is not in y, which holds {values.tolist()[0]!r} and missing values"
+                f"pos_label={short(pos_label)} is not in y, which holds {short(values.tolist()[0])} and missing values"
             )
         return (~missing).astype(np.int64), _classes_beside_missing(values[0])
     if missing.any() and not len(values):
@@ -69,7 +70,7 @@ def read_labels(
         kind = type_of_target(y)
         if kind.startswith("continuous"):
             raise ValueError(f"Unknown label type: {kind}. y holds {len(values)} different numbers; {USE}")
-        shown = ", ".join(map(str, values[:5])) + (", ..." if len(values) > 5 else "")
+        shown = ", ".join(short(Shown(v)) for v in values[:5]) + (", ..." if len(values) > 5 else "")
         raise ValueError(
             f"Only binary classification is supported. The type of the target is {kind}: "
             f"y holds {len(values)} values ({shown}); {USE}"
@@ -78,7 +79,7 @@ def read_labels(
         if not len(values):
             raise ValueError(f"y is empty; {USE}")
         lacks = "labelled positive" if values[0] in (0, -1) else "unlabelled row"
-        raise ValueError(f"y holds only one class, {values[0]}, so there is no {lacks}; {USE}")
+        raise ValueError(f"y holds only one class, {short(Shown(values[0]))}, so there is no {lacks}; {USE}")
     positive = _positive(values, pos_label)
     classes = values if positive == values[1] else values[::-1]
     return (y == positive).astype(np.int64), classes
@@ -89,7 +90,7 @@ def _with_looked(y: np.ndarray, pos_label: Any, neg_label: Any, found_label: Any
     named = {"pos_label": 1 if pos_label is None else pos_label, "neg_label": neg_label, "found_label": found_label}
     for (one, a), (other, b) in combinations(named.items(), 2):
         if a is not None and b is not None and a == b:
-            raise ValueError(f"{other}={b!r} is what {one} says too; give each kind of row a value of its own")
+            raise ValueError(f"{other}={short(b)} is what {one} says too; give each kind of row a value of its own")
     s, values = np.zeros(len(y), dtype=np.int64), y.tolist()
     for kind, label in ((NEGATIVE, neg_label), (FOUND, found_label)):
         if label is not None:
@@ -104,11 +105,7 @@ def _with_looked(y: np.ndarray, pos_label: Any, neg_label: Any, found_label: Any
 
 
 def _plain(y: Any) -> np.ndarray:
-    if hasattr(y, "detach"):  # torch
-        y = y.detach().cpu().numpy()
-    elif hasattr(y, "to_numpy"):  # pandas, polars: nulls become NaN or None
-        y = y.to_numpy()
-    y = np.asarray(y)
+    y = plain_labels(y)
     if y.dtype == object:  # None beside numbers is read as NaN
         present = y[~pd.isna(y)]
         if len(present) and all(isinstance(v, (bool, np.bool_)) for v in present.flat):
@@ -137,12 +134,12 @@ def _positive(values: np.ndarray, pos_label: Any) -> Any:
     first, second = values.tolist()  # a message would show numpy's own as np.str_('yes')
     if pos_label is not None:
         if pos_label not in (first, second):
-            raise ValueError(f"pos_label={pos_label!r} is not in y, which holds {first!r} and {second!r}")
+            raise ValueError(f"pos_label={short(pos_label)} is not in y, which holds {short(first)} and {short(second)}")
         return pos_label
     if (first, second) not in ((0, 1), (-1, 1)):  # False is 0, True is 1
         warnings.warn(
-            f"y holds {first!r} and {second!r}; {second!r} is taken for the labelled positives; "
-            f"pos_label={first!r} takes the other",
+            f"y holds {short(first)} and {short(second)}; {short(second)} is taken for the labelled positives; "
+            f"pos_label={short(first)} takes the other",
             UserWarning,
             stacklevel=4,
         )
@@ -158,7 +155,7 @@ def refuse_infinite(x: np.ndarray, names: Any) -> None:
     for what, bad in (("NaN", np.isnan(x)), ("infinity (or a value too large for float32)", np.isinf(x))):
         if bad.any():
             place = [int(i) for i in np.argwhere(bad)[0]]
-            column = f"column {names[place[1]]!r}" if names is not None and x.ndim == 2 else f"position {place[1:]}"
+            column = f"column {short(names[place[1]])}" if names is not None and x.ndim == 2 else f"position {place[1:]}"
             rows = int(bad.any(axis=tuple(range(1, x.ndim))).sum())
             raise ValueError(
                 f"Input X contains {what}: {int(bad.sum())} in {rows} rows, "
@@ -198,13 +195,16 @@ def numbers(X: Any) -> Any:
         x = X.tocsr().astype(np.float32)
         x.sort_indices()
         return None if np.isinf(x.data).any() else x
-    if hasattr(X, "detach"):  # torch
-        X = X.detach().cpu().numpy()
+    X = plain_rows(X)
+    try:
+        refuse_no_numbers(X)
+    except ValueError:
+        return None
     if isinstance(X, np.ndarray) and X.dtype == np.uint8:  # images would take four times the memory as floats
         return X if X.ndim >= 2 else None
     try:
         with np.errstate(over="ignore"):
             x = np.asarray(X, dtype=np.float32)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     return x if x.ndim >= 2 and not any(np.isinf(part).any() for part in in_parts(x)) else None

@@ -10,7 +10,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from .kinds import Shown, short
+
 T = TypeVar("T")
+MOST = 1000  # characters of a setting
 Search = tuple[Any, ...] | list[Any]  # (low, high), (low, high, "log") or a list of values
 
 
@@ -87,9 +90,11 @@ def check_parameter(f: Field, value: Any) -> None:
     rules, default = f.metadata, paper_value(f)
     if value is None and f.default is None:
         return
+    if isinstance(value, str) and len(value) > MOST and not f.name.endswith(("_label", "pretrained")):
+        raise ValueError(f"{f.name}={short(value)} is a text of {len(value):,} characters; no setting is that long")
     if "one_of" in rules and value not in rules["one_of"]:
         allowed = rules["one_of"]
-        raise ValueError(f"{f.name}={value!r} must be one of {', '.join(map(repr, allowed))}{near(value, allowed)}")
+        raise ValueError(f"{f.name}={short(value)} must be one of {', '.join(map(repr, allowed))}{near(value, allowed)}")
     bounds = {k: rules[k] for k in ("above", "least", "most", "below") if k in rules}
     numeric = isinstance(default, (int, float)) and not isinstance(default, bool)
     if not (bounds or numeric):
@@ -97,10 +102,10 @@ def check_parameter(f: Field, value: Any) -> None:
     whole = isinstance(default, int)
     number = isinstance(value, (int, np.integer)) if whole else isinstance(value, (int, float, np.number))
     if not number or isinstance(value, bool) or np.isinf(value):
-        raise ValueError(f"{f.name}={value!r} must be {'a whole number' if whole else 'a finite number'}")
+        raise ValueError(f"{f.name}={short(value)} must be {'a whole number' if whole else 'a finite number'}")
     words = {"above": "above", "least": "at least", "most": "at most", "below": "below"}
     holds = {"above": value > bounds.get("above", -np.inf), "least": value >= bounds.get("least", -np.inf)}
     holds |= {"most": value <= bounds.get("most", np.inf), "below": value < bounds.get("below", np.inf)}
     if not all(holds[k] for k in bounds):
         rule = " and ".join(f"{words[k]} {v}" for k, v in bounds.items())
-        raise ValueError(f"{f.name}={value} must be {rule}")
+        raise ValueError(f"{f.name}={short(Shown(value))} must be {rule}")

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from .kinds import from_torch
+
 MOST = 200_000  # scores of one kind after repeating; more rows than that are never dropped
 ABLE = ("blend-pu", "dist-pu-boost", "bagging-pu", "elkan-noto", "two-step")  # methods whose fit takes weights
 RULE = "a weight is how many rows a row stands for: a number, 0 or more"
@@ -19,8 +21,9 @@ def read_weights(sample_weight: Any, rows: int) -> np.ndarray | None:
     """Return one weight per row as float64. None if no weights are given, or if all are 1."""
     if sample_weight is None:
         return None
-    if hasattr(sample_weight, "detach"):  # torch
-        sample_weight = sample_weight.detach().cpu().numpy()
+    sample_weight = from_torch(sample_weight, "sample_weight")
+    if np.ma.is_masked(sample_weight):
+        raise ValueError(f"sample_weight holds masked values; {RULE}")
     try:
         weight = np.asarray(sample_weight, dtype=np.float64)
     except (TypeError, ValueError):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import datasets
+from .. import datasets, kinds
 from ..params import near
 from .pictures import in_folder, in_table, named_in
 
@@ -98,7 +98,7 @@ def _read_file(path: Path, label: str | None, texts: tuple[str, ...]) -> tuple[A
             "(1 = known positive, 0 or empty = unlabelled)"
         )
     X, y = datasets.read(path, label, texts=texts)
-    y = None if y is None else plain_labels(y)
+    y = None if y is None else plain_labels(y, label or "y")
     if y is None:
         raise ValueError(
             f"{path} holds no labels; add an array 'y' (1 = known positive, 0 = unlabelled), or name "
@@ -107,9 +107,11 @@ def _read_file(path: Path, label: str | None, texts: tuple[str, ...]) -> tuple[A
     return X, y, label or "y"
 
 
-def plain_labels(y: np.ndarray) -> np.ndarray:
+def plain_labels(y: np.ndarray, label: str = "y") -> np.ndarray:
     """Read blanks of every spelling as missing labels, and numbers written as text as numbers."""
     import pandas as pd
+
+    y = kinds.plain_labels(y, f"column {kinds.short(label)}")
 
     from ..encode.cells import BLANKS  # encode needs scikit-learn, and a mistake is told before that is imported
 

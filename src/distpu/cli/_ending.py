@@ -22,6 +22,7 @@ MISTAKE, STOPPED, CUT = 2, 130, 1  # exit codes: of a mistake, of Ctrl-C, of a r
 GOES_ON = "stopped; what was finished is kept, and the same command goes on from there"
 GRACE = 3.0  # seconds that torchrun needs to end the other ranks when one has ended
 LONG, START, END = 400, 200, 60  # a word of more characters is shown by its start and its end
+MOST, FIRST, LAST = 1400, 900, 400  # a line of more characters likewise: a value may have thousands of words
 
 
 def ended(command: Callable[[], Any]) -> int:
@@ -78,8 +79,10 @@ def _tried(command: Callable[[], Any]) -> int:
 def say(what: object, to: Any = None) -> None:
     """Print one line on stderr. Long words are shortened: a value of a million characters hides the rule."""
     words = (word if len(word) <= LONG else f"{word[:START]}...{word[-END:]}" for word in str(what).split())
+    line = " ".join(words)
+    line = line if len(line) <= MOST else f"{line[:FIRST]} ... {line[-LAST:]}"
     with suppress(OSError):  # nobody reads stderr
-        print(f"distpu: {' '.join(words)}", file=to or sys.stderr)
+        print(f"distpu: {line}", file=to or sys.stderr)
 
 
 def _mistake(what: object, late: bool = False) -> int:

@@ -42,7 +42,7 @@ def read_label_array(path: str | Path) -> np.ndarray:
             zipfile.ZipFile(path).close()
             with np.load(path, allow_pickle=False) as archive:
                 key = next((key for key in ("y", "s") if key in archive.files), "y")
-                y = archive[key]
+                y = np.asarray(archive[key])  # a member that is no array is bytes
     if y.ndim == 2 and 1 in y.shape:
         y = y.reshape(-1)
     if y.ndim != 1 or y.dtype.kind not in "buifUS" or not y.size:
@@ -61,6 +61,8 @@ def _archive(path: Path, label: str | None) -> tuple[str, np.ndarray, str | None
     for key in filter(None, (rows, label)):
         if key not in keys:
             raise ValueError(f"{path} has no array {key!r}{near(key, keys)} (it has {some(keys)})")
+        if not isinstance(arrays[key], np.ndarray):
+            raise ValueError(f"{path} holds {key!r}, which is no array; write plain arrays with numpy.savez")
     return rows, arrays[rows], label, arrays[label] if label else None
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from contextlib import contextmanager
 from pathlib import Path
 
+from ..kinds import short
 from .download import reason
 
 
@@ -28,5 +29,5 @@ def one_line(what: str | Path | None, remedy: str, discard: Path | None = None):
 
 
 def some(names: Iterable) -> str:
-    names = [repr(str(name)) for name in names]
+    names = [short(str(name)) for name in names]
     return ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")

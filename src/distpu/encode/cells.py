@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ..files.scores import missing
+from ..kinds import EXACT
 
 # how people write "nothing here", in lower case and without the spaces around it
 BLANKS = frozenset(
@@ -71,6 +72,8 @@ def cells_of(column: pd.Series) -> Cells:
     if types.is_bool_dtype(dtype):
         codes = column.astype("boolean").to_numpy(dtype=np.float32, na_value=np.nan)
         return Cells("text", codes=np.where(np.isnan(codes), -1, codes).astype(np.int64), values=["False", "True"])
+    if types.is_integer_dtype(dtype) and (huge := _huge(column)) is not None:
+        return huge
     if types.is_numeric_dtype(dtype) and not types.is_complex_dtype(dtype):
         return Cells("number", number=column.to_numpy(dtype=np.float64, na_value=np.nan))
     if types.is_datetime64_any_dtype(dtype):
@@ -93,6 +96,8 @@ def _objects(column: pd.Series) -> Cells:
     from pandas.api.types import infer_dtype
 
     kind = infer_dtype(column, skipna=True)
+    if kind == "integer" and (huge := _huge(column)) is not None:
+        return huge
     if kind in ("integer", "floating", "mixed-integer-float", "decimal"):
         return Cells("number", number=np.array([_float(v) for v in column], dtype=np.float64))
     if kind in ("date", "datetime", "datetime64"):
@@ -105,6 +110,14 @@ def _objects(column: pd.Series) -> Cells:
     if kind == "mixed" and all(isinstance(v, (list, tuple, np.ndarray)) or missing(v) for v in column):
         return Cells("vector", vectors=[v if isinstance(v, (list, tuple, np.ndarray)) else None for v in column])
     return texts(column.map(_spelt, na_action="ignore"))
+
+
+def _huge(column: pd.Series) -> Cells | None:
+    """Return whole numbers beyond 2**53 as texts, None where there are none: as floats several would be one number."""
+    there = column.dropna()
+    if not len(there) or -EXACT <= there.min() <= there.max() <= EXACT:
+        return None
+    return texts(column.astype(object).map(str, na_action="ignore"))
 
 
 def _float(value: Any) -> float:

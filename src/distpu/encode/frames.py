@@ -6,6 +6,8 @@ from typing import Any
 
 import pandas as pd
 
+from ..kinds import short
+
 
 def is_frame(X: Any) -> bool:
     """Whether X is a table with named columns: a frame of pandas or polars, or a table of pyarrow."""
@@ -33,7 +35,7 @@ def as_pandas(X: Any) -> pd.DataFrame:
         else None
     )
     if twice is not None:
-        raise ValueError(f"X has two columns {twice!r}; rename or drop one of them")
+        raise ValueError(f"X has two columns {short(twice)}; rename or drop one of them")
     if names != list(X.columns):
         X = X.set_axis(names, axis=1)
     return X

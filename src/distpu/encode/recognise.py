@@ -24,6 +24,7 @@ SENTENCE = 2.5  # words in a text on average; names and codes have fewer
 _NAME = re.compile(
     r"(^|[^a-zA-Z])(id|ids|uuid|guid|rowid|row[_ ]?(number|nr|no)|index|idx|key|pk)([^a-zA-Z]|$)", re.IGNORECASE
 )
+_LONG = re.compile(r"[-+]?[0-9]{16,}")
 _CAMEL = re.compile(r"[a-z](ID|Id|UUID|Uuid|GUID|Guid|Key)$")
 
 
@@ -162,6 +163,8 @@ def _numbers_as_text(name: str, cells: Cells, values: list[str], counts: np.ndar
     """Numbers in disguise. A few words among the numbers, such as 'never', have a column each."""
     if not any(c.isdigit() for v in values[:50] for c in v):
         return None
+    if _names(values):
+        return None
     total, unit = counts.sum(), common_unit(values, counts, MOSTLY)
     if len(unit) == 1 and len({len(v) for v in values}) == 1 and not any(" " in v for v in values):
         unit = ""  # 0012X is a code
@@ -201,6 +204,12 @@ def _vectors_as_text(values: list[str], counts: np.ndarray) -> Found | None:
     if length < 2 or counts[lengths == length].sum() < MOSTLY * counts.sum():
         return None
     return Found("vector", f"lists of {length} numbers written as text, a column for each", Vector(length))
+
+
+def _names(values: list[str]) -> bool:
+    """Whether long whole numbers name something: as floats, some of these texts would be one number."""
+    long = [v.lstrip("+").lstrip("0") for v in values if _LONG.fullmatch(v)]
+    return bool(long) and len(set(map(float, long))) < len(set(long))
 
 
 def _codes(values: list[str]) -> bool:

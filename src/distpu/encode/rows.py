@@ -14,6 +14,7 @@ from ..files.atomic import REMEDY
 from ..files.fitted import Fitted
 from ..files.run_folder import RunFolder
 from ..inputs import read_labels
+from ..kinds import plain_rows, refuse_no_rows
 from ..weights import read_weights
 from .frames import as_pandas, is_frame, names_of
 from .table import TableEncoder
@@ -58,6 +59,7 @@ class Encodes:
         if isinstance(X, Encoded):
             self.encoder_ = X.encoder
             return self._named(self._check_rows(X.x, reset=True))
+        refuse_no_rows(X := plain_rows(X))
         if not is_frame(X) or not self._encodes() or _pixels(X):
             return self._check_rows(X, reset=True)
         if 0 in X.shape or len(X) < 2:
@@ -94,6 +96,7 @@ class Encodes:
     def _rows(self, X: Any) -> Any:
         """Return rows to score as `_raw_scores` takes them."""
         encoder = self.encoder_
+        refuse_no_rows(X := plain_rows(X))
         if encoder is None:
             return self._check_rows(X, reset=False)
         if encoder.plain_:

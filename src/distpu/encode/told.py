@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ..kinds import short
 from .cells import Cells
 from .kind import FAR_OFF, Kind
 
@@ -24,7 +25,7 @@ def refuse_infinite(infinite: dict[str, np.ndarray]) -> None:
     rows, cells = int(np.any([*infinite.values()], axis=0).sum()), sum(int(one.sum()) for one in infinite.values())
     raise ValueError(
         f"Input X contains infinity (or a value too large for float32): {cells} in {rows} rows, first in row "
-        f"{int(np.flatnonzero(bad)[0])}, column {name!r}; fill them in or drop those rows"
+        f"{int(np.flatnonzero(bad)[0])}, column {short(name)}; fill them in or drop those rows"
     )
 
 

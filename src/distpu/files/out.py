@@ -50,8 +50,12 @@ def opened_out(path: Path, *inputs: str | Path) -> Iterator[BinaryIO]:
     check_out(path, *inputs)
     goal = _goal(path)
     if isinstance(goal, int) or (goal.exists() and not goal.is_file()):
-        with open(os.dup(goal) if isinstance(goal, int) else os.open(goal, os.O_WRONLY), "wb") as file:
-            yield file
+        try:
+            with open(os.dup(goal) if isinstance(goal, int) else os.open(goal, os.O_WRONLY), "wb") as file:
+                yield file
+        except OSError as error:  # a write names no file
+            error.filename = error.filename or str(path)
+            raise
         return
     goal.parent.mkdir(parents=True, exist_ok=True)
     with atomic.temporary(goal, stat.S_IMODE(goal.stat().st_mode) if goal.exists() else None) as file:

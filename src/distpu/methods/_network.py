@@ -21,6 +21,7 @@ from ..files.fitted import Fitted
 from ..files.run_folder import Json, RunFolder
 from ..files.scratch import forgetting, mapped
 from ..inputs import as_channels_first, layout_of, refuse_infinite
+from ..kinds import refuse_no_numbers
 from ..params import near, param, resolved, tuned
 from ..prior import ON_SCORES, Estimate, estimated_from_scores, named
 from ..progress import Bar, tell
@@ -281,8 +282,7 @@ class NetworkMethod(PUEstimator):
 
     def _check_rows(self, X: Any, reset: bool) -> np.ndarray:
         """Return X as float32 or uint8, images as NCHW. `reset` stores the shape of a row; else it is compared."""
-        if isinstance(X, torch.Tensor):
-            X = X.detach().cpu().numpy()
+        refuse_no_numbers(X)
         shape = X.shape if hasattr(X, "shape") else np.asarray(X).shape
         if not reset and (self.layout_ != "rows" or len(shape) > 2):
             self._check_shape(shape)  # scikit-learn's message would call the second axis features

@@ -13,6 +13,7 @@ from ..datasets.draw import folds
 from ..estimator import PUEstimator
 from ..files.run_folder import RunFolder
 from ..inputs import numbers
+from ..kinds import refuse_no_numbers
 from ..looked import before, estimate_now, trained_on
 from ..params import param
 from ..prior import Estimate, estimated_from_scores
@@ -114,7 +115,8 @@ class TableMethod(PUEstimator):
 
     def _check_rows(self, X: Any, reset: bool) -> Any:
         """Return X as float32 numbers. `reset` stores its width and column names; else they are compared."""
-        x = None if getattr(getattr(X, "dtype", None), "kind", "") == "c" else numbers(X)
+        refuse_no_numbers(X)
+        x = numbers(X)
         if x is None:
             validate_data(self, X, reset=reset, dtype=np.float32, ensure_all_finite="allow-nan", allow_nd=True)
             raise ValueError(f"{type(self).__name__} takes numbers; encode the other columns, or leave them out")

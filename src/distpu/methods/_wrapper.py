@@ -24,6 +24,7 @@ from ..estimator import PUEstimator
 from ..files import models
 from ..files.run_folder import RunFolder
 from ..inputs import numbers
+from ..kinds import refuse_no_numbers
 from ..params import Search, near, param
 from ..prior import Estimate, estimated, estimated_from_scores
 from ..prior.scores import FOLDS
@@ -246,8 +247,8 @@ class Wrapper(Weighted, PUEstimator):
 
     def _check_rows(self, X: Any, reset: bool) -> Any:
         """Return X for the classifier inside. `reset` stores its width and column names; else they are compared."""
-        if hasattr(X, "detach"):  # torch
-            X = X.detach().cpu().numpy()
+        if self.estimator is None:
+            refuse_no_numbers(X)
         if not is_frame(X):
             X = check_array(
                 X,

@@ -18,6 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from ..kinds import Shown, short
 from . import launch, parallel
 from .graph import Captured
 from .loop import Objective, Step
@@ -41,9 +42,10 @@ def find_device(name: str) -> torch.device:
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
         device = torch.device(name)
-        torch.empty(0, device=device)
+        torch.ones(1, device=device).item()  # the device 'meta' makes tensors without values
     except (RuntimeError, AssertionError, TypeError) as error:
-        raise ValueError(f"device={name!r} is not there ({str(error).splitlines()[0]}); use 'auto' or 'cpu'") from None
+        why = short(Shown(str(error).splitlines()[0]))
+        raise ValueError(f"device={short(name)} is not there ({why}); use 'auto' or 'cpu'") from None
     return device
 
 
