@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from distpu.datasets import read, read_label_array
+from distpu import datasets
+from distpu.datasets import damaged, read, read_label_array
 from terminal import done, refused
 
 
@@ -66,3 +67,13 @@ def test_an_array_of_objects_is_not_unpickled(here):
     np.save("objects.npy", np.array([[{}, 1]], dtype=object), allow_pickle=True)
     with pytest.raises(ValueError, match="objects.npy cannot be used"):
         read("objects.npy")
+
+
+def test_a_bomb_of_arrays_is_stopped(tmp_path, monkeypatch):
+    monkeypatch.setattr(damaged, "PLAUSIBLE", 2**20)
+    np.savez_compressed(tmp_path / "bomb.npz", X=np.zeros((2**18, 3)), y=np.zeros(2**18))
+    for read in (datasets.read, datasets.read_label_array):
+        with pytest.raises(ValueError, match="bomb.npz cannot be used .it inflates to .* GiB, as an archive bomb does"):
+            read(tmp_path / "bomb.npz")
+    np.savez(tmp_path / "large.npz", X=np.zeros((2**18, 3)), y=np.zeros(2**18))  # as large as it says
+    assert len(datasets.read(tmp_path / "large.npz")[0]) == 2**18

@@ -1,5 +1,6 @@
 """Data sets: small files in the official layouts, a loopback server, and the real sets if there."""
 
+import contextlib
 import gzip
 import hashlib
 import io
@@ -20,7 +21,7 @@ from PIL import Image
 
 from distpu import datasets
 from distpu.datasets import alzheimer as release
-from distpu.datasets import download, places, readers
+from distpu.datasets import download, fetch, known, places, readers
 
 REAL = os.environ.get("DISTPU_DATA")  # before the fixture below hides it
 FASHION = list(datasets.MD5["fashion-mnist"])
@@ -644,6 +645,54 @@ def test_no_server_at_all(tmp_path, monkeypatch):
     monkeypatch.setitem(datasets.SOURCES, "cifar-10", "http://127.0.0.1:9/cifar.tar.gz")
     told = message(FileNotFoundError, datasets.load, "cifar-10", tmp_path)
     assert "http://127.0.0.1:9/cifar.tar.gz could not be fetched (" in told and "refused" in told
+
+
+class Endless(BaseHTTPRequestHandler):
+    """Sends zeros until the other side hangs up, or 64 MiB are sent; with or without a length that it tells."""
+
+    length: str | None = None
+
+    def log_message(self, *args):
+        pass
+
+    def do_GET(self):
+        self.send_response(200)
+        if self.length:
+            self.send_header("Content-Length", self.length)
+        self.end_headers()
+        with contextlib.suppress(OSError):
+            for _ in range(1024):
+                self.wfile.write(bytes(2**16))
+                self.server.sent += 2**16
+
+
+@pytest.mark.parametrize("length", [None, str(10**12)])
+@pytest.mark.parametrize("name", ["cifar-10", "fashion-mnist"])
+def test_a_server_that_never_stops_is_left(name, length, tmp_path, monkeypatch):
+    monkeypatch.setitem(known.MOST, name, 2**20)
+    monkeypatch.setattr(Endless, "length", length)
+    with ThreadingHTTPServer(("127.0.0.1", 0), Endless) as server:
+        server.sent = 0
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}).start()
+        monkeypatch.setitem(datasets.SOURCES, name, f"http://127.0.0.1:{server.server_port}/file.tar.gz")
+        told = message(ValueError, datasets.load, name, tmp_path)
+        server.shutdown()
+    assert "sends more than 1,048,576 bytes, and the official file has fewer; the part is removed" in told
+    assert not any(path.is_file() for path in tmp_path.rglob("*")) and server.sent < 2**25
+
+
+def test_an_archive_that_would_fill_the_disk(tmp_path, cifar_server, cifar, monkeypatch):
+    monkeypatch.setattr(fetch, "UNPACKED", 1000)
+    told = message(ValueError, datasets.load, "cifar-10", tmp_path)
+    assert "cannot be used (it holds 'cifar-10-batches-py/" in told and "where 1,000 are plausible" in told
+    assert not any(path.is_file() for path in tmp_path.rglob("*"))
+
+
+def test_a_packed_file_that_would_fill_the_memory(tmp_path, fashion, monkeypatch):
+    folder = write_fashion(tmp_path / "fashion-mnist", fashion)
+    monkeypatch.setattr(readers, "UNPACKED", 2**20)
+    (folder / f"{FASHION[0]}.gz").write_bytes(gzip.compress(bytes(2**24)))
+    assert "(it has more than 1,048,576 bytes); delete it" in message(ValueError, datasets.load, "fashion-mnist", tmp_path)
 
 
 @pytest.mark.parametrize("content", [b"", b"<html>sign in</html>", gzip.compress(b"other", mtime=0)])

@@ -1,12 +1,13 @@
 """Text files as people have them."""
 
+import codecs
 import gzip
 
 import pandas as pd
 import pytest
 
 from distpu import datasets
-from distpu.datasets import separated
+from distpu.datasets import damaged, separated
 
 ROWS = [["name", "sum", "label"], ["Zoë", "1.5", "1"], ["Köln, Mitte", "2.5", "0"], ["a|b", "", "0"]]
 
@@ -40,10 +41,11 @@ def test_decimal_commas_in_text_and_numbers(tmp_path):
 
 
 def test_a_bomb_is_stopped(tmp_path, monkeypatch):
-    monkeypatch.setattr(separated, "PLAUSIBLE", 2**20)
-    (tmp_path / "t.csv.gz").write_bytes(gzip.compress(b"a,b\n" + b"0,0\n" * 2**21))
-    with pytest.raises(ValueError, match="it inflates to over .* GiB, as an archive bomb does"):
-        datasets.read(tmp_path / "t.csv.gz")
+    monkeypatch.setattr(damaged, "PLAUSIBLE", 2**20)
+    for encoding in ("utf-8", "utf-16", "utf-16-le"):
+        (tmp_path / "t.csv.gz").write_bytes(gzip.compress("a,b\n".encode(encoding) + "0,0\n".encode(encoding).removeprefix(codecs.BOM_UTF16) * 2**21))
+        with pytest.raises(ValueError, match="it inflates to over .* GiB, as an archive bomb does"):
+            datasets.read(tmp_path / "t.csv.gz")
 
 
 def test_a_file_cut_within_a_line_and_a_cut_archive(tmp_path):

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from ..params import near
-from .damaged import one_line, some
+from .damaged import most_bytes, one_line, some
 
 SUFFIXES = (".npy", ".npz")
 
@@ -39,7 +39,7 @@ def read_label_array(path: str | Path) -> np.ndarray:
         y = np.array(_npy(path))
     else:
         with one_line(path, "write plain arrays with numpy.savez"):
-            zipfile.ZipFile(path).close()
+            _check_zip(path)
             with np.load(path, allow_pickle=False) as archive:
                 key = next((key for key in ("y", "s") if key in archive.files), "y")
                 y = np.asarray(archive[key])  # a member that is no array is bytes
@@ -52,7 +52,7 @@ def read_label_array(path: str | Path) -> np.ndarray:
 
 def _archive(path: Path, label: str | None) -> tuple[str, np.ndarray, str | None, np.ndarray | None]:
     with one_line(path, "write plain arrays with numpy.savez"):
-        zipfile.ZipFile(path).close()  # np.load would take a file that is no zip for a pickle
+        _check_zip(path)
         with np.load(path, allow_pickle=False) as archive:
             keys = archive.files
             label = label or next((key for key in ("y", "s") if key in keys), None)
@@ -64,6 +64,14 @@ def _archive(path: Path, label: str | None) -> tuple[str, np.ndarray, str | None
         if not isinstance(arrays[key], np.ndarray):
             raise ValueError(f"{path} holds {key!r}, which is no array; write plain arrays with numpy.savez")
     return rows, arrays[rows], label, arrays[label] if label else None
+
+
+def _check_zip(path: Path) -> None:
+    """Refuse a file that is no zip, which np.load would take for a pickle, and one that would fill the memory."""
+    with zipfile.ZipFile(path) as archive:
+        size = sum(part.file_size for part in archive.infolist())
+    if size > most_bytes(path):
+        raise ValueError(f"it inflates to {size / 2**30:.1f} GiB, as an archive bomb does")
 
 
 def _npy(path: Path) -> np.ndarray:

@@ -12,9 +12,17 @@ from ..kinds import short
 from .download import reason
 
 
+PLAUSIBLE, RATIO = 2**30, 200  # a packed file may become a GiB, or so many times its size, whichever is more
+
+
 def compare(content: bytes, md5: str) -> None:
     if hashlib.md5(content, usedforsecurity=False).hexdigest() != md5:
         raise ValueError("its content differs from the official release")
+
+
+def most_bytes(path: Path) -> int:
+    """Return how many bytes a packed file may become."""
+    return max(PLAUSIBLE, RATIO * path.stat().st_size)
 
 
 @contextmanager

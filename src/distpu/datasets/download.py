@@ -14,12 +14,15 @@ from ..progress import watched
 PAUSES = (1, 2, 4)  # seconds before each further try of a broken transfer
 
 
-def unpack(archive: Path, folder: Path, wanted: set[str]) -> None:
+def unpack(archive: Path, folder: Path, wanted: set[str], most: int) -> None:
+    """Unpack the wanted files, of at most so many bytes each."""
     with tarfile.open(archive) as tar:
         for member in tar:
             path = PurePosixPath(member.name)
             if path.is_absolute() or ".." in path.parts or not (member.isreg() or member.isdir()):
                 raise ValueError(f"it holds {member.name!r}, which is unsafe to unpack")
+            if member.size > most:
+                raise ValueError(f"it holds {member.name!r} of {member.size:,} bytes, where {most:,} are plausible")
             if member.isreg() and member.name in wanted:
                 tar.extract(member, folder, filter="data")
                 wanted = wanted - {member.name}
@@ -27,11 +30,14 @@ def unpack(archive: Path, folder: Path, wanted: set[str]) -> None:
         raise ValueError(f"it lacks {min(wanted)}")
 
 
-def fetch(url: str, part: Path) -> None:
-    """Download `url` into `part`. The bytes that an earlier try left there are not sent again."""
+def fetch(url: str, part: Path, most: int) -> None:
+    """Download `url` into `part`. The bytes that an earlier try left there are not sent again.
+
+    A file of more than `most` bytes is refused: a server that never stops would fill the disk.
+    """
     for pause in (*PAUSES, None):
         try:
-            return _transfer(url, part)
+            return _transfer(url, part, most)
         except (OSError, http.client.HTTPException) as error:
             refused = isinstance(error, HTTPError) and error.code < 500 and error.code not in (408, 429)
             if pause is None or refused:
@@ -40,7 +46,7 @@ def fetch(url: str, part: Path) -> None:
             time.sleep(pause)
 
 
-def _transfer(url: str, part: Path) -> None:
+def _transfer(url: str, part: Path, most: int) -> None:
     have = part.stat().st_size if part.exists() else 0
     headers = {"User-Agent": "distpu", **({"Range": f"bytes={have}-"} if have else {})}
     try:
@@ -60,11 +66,25 @@ def _transfer(url: str, part: Path) -> None:
             raise ConnectionError("the server did not send the range that was asked for")
         length = response.headers.get("Content-Length", "")
         total = start + int(length) if length.isdigit() else None
+        if total is not None and total > most:
+            raise _too_much(url, part, most)
+        have = start
         with part.open("ab" if start else "wb") as out:
             for block in watched(iter(lambda: response.read(1 << 16), b""), part.stem, total, start, len):
+                have += len(block)
+                if have > most:
+                    raise _too_much(url, part, most)
                 out.write(block)
     if total and part.stat().st_size < total:  # http.client raises nothing when the server closes early
         raise ConnectionError(f"it broke off after {part.stat().st_size} of {total} bytes")
+
+
+def _too_much(url: str, part: Path, most: int) -> ValueError:
+    part.unlink(missing_ok=True)
+    return ValueError(
+        f"{url} sends more than {most:,} bytes, and the official file has fewer; the part is removed: try again later, "
+        f"or put the file under {part.parent.parent} by hand"
+    )
 
 
 def reason(error: Exception) -> str:

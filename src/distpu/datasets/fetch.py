@@ -9,7 +9,7 @@ from pathlib import Path
 from ..files.lock import lock
 from .damaged import one_line
 from .download import fetch, unpack
-from .known import MD5, SOURCES
+from .known import MD5, MOST, SOURCES, UNPACKED
 from .places import FOLDERS, file_of, found, home, places
 from .readers import cifar_rows, idx
 
@@ -62,7 +62,7 @@ def _fetch_fashion(stage: Path, fresh: Path, target: Path) -> None:
         if file_of(target, name) or file_of(fresh, name):
             continue
         url, part = f"{SOURCES['fashion-mnist']}/{name}.gz", stage / f"{name}.gz.part"
-        fetch(url, part)
+        fetch(url, part, MOST["fashion-mnist"])
         with one_line(url, "try again later", discard=part):
             idx(part, name)
         part.rename(fresh / f"{name}.gz")
@@ -70,8 +70,8 @@ def _fetch_fashion(stage: Path, fresh: Path, target: Path) -> None:
 
 def _fetch_cifar(stage: Path, fresh: Path, target: Path) -> None:
     url, part = SOURCES["cifar-10"], stage / "cifar-10-python.tar.gz.part"
-    fetch(url, part)
+    fetch(url, part, MOST["cifar-10"])
     with one_line(url, "try again later", discard=stage):
-        unpack(part, stage, {f"{fresh.name}/{name}" for name in MD5["cifar-10"]})
+        unpack(part, stage, {f"{fresh.name}/{name}" for name in MD5["cifar-10"]}, UNPACKED)
         for name in MD5["cifar-10"]:
             cifar_rows(fresh / name, name)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from . import decimals
-from .damaged import one_line
+from .damaged import most_bytes, one_line
 from .header import SEPARATORS
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 LOOK = 2**18  # characters by which the separator is found
 STEP = 2**22  # bytes of a step through the file
-PLAUSIBLE, RATIO = 2**30, 200  # a .gz file may become a GiB, or so many times its size, whichever is more
 
 
 @dataclass(frozen=True)
@@ -141,22 +140,25 @@ def _opened(path: Path) -> IO[bytes]:
 
 def _encoding(path: Path) -> str:
     """Return the encoding of the whole file: by its mark, else UTF-8 if it is valid, else Windows' Latin."""
-    most = max(PLAUSIBLE, RATIO * path.stat().st_size)
+    most, guess = most_bytes(path), None
     utf8: Any = codecs.getincrementaldecoder("utf-8")()
     valid, total, odd = True, 0, False
     with _opened(path) as file:
         start = file.read(STEP)
         if start[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
-            return "utf-16"
+            guess = "utf-16"
         marked = start.startswith(codecs.BOM_UTF8)
-        if b"\0" in start:
-            if (guess := _utf16(start)) is None:
-                raise ValueError("it holds bytes that no text has; it is not a text file")
+        if b"\0" in start and guess is None and (guess := _utf16(start)) is None:
+            raise ValueError("it holds bytes that no text has; it is not a text file")
+        if guess is not None and path.suffix.lower() != ".gz":
             return guess
         while start:
             total += len(start)
             if total > most:
                 raise ValueError(f"it inflates to over {most / 2**30:.0f} GiB, as an archive bomb does")
+            if guess is not None:
+                start = file.read(STEP)
+                continue
             odd |= bool(re.search(rb"[\x81\x8d\x8f\x90\x9d]", start)) if not valid else False
             if valid:
                 try:
@@ -165,6 +167,8 @@ def _encoding(path: Path) -> str:
                     valid = False
                     odd = bool(re.search(rb"[\x81\x8d\x8f\x90\x9d]", start))
             start = file.read(STEP)
+    if guess is not None:
+        return guess
     if valid:
         return "utf-8-sig" if marked else "utf-8"
     return "latin-1" if odd else "cp1252"
