@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -60,18 +61,52 @@ def test_ctrl_c_ends_what_runs_and_starts_nothing_more(tmp_path):
             pass
 
 
-def test_a_worker_that_is_killed_is_a_run_that_failed(tmp_path):
-    tasks = [Task(Cell("naive", "digits", {"epochs": 2000}), seed, tmp_path / str(seed)) for seed in (0, 1)]
-    threading.Timer(0.5, _kill_the_children, [tmp_path]).start()
-    ended = [result for _, result in Pool(2).run(tasks)]
-    assert len(ended) == 2
-    assert all("was killed" in result and "--jobs 1" in result for result in ended)
+def test_a_run_whose_worker_is_killed_is_tried_again_and_no_other_one_notices(tmp_path, capsys):
+    """The second try goes on from the first one's checkpoint, so its folder has the bits of a run that was let be."""
+    tasks = [Task(Cell("naive", "digits", {"epochs": 60}), seed, tmp_path / str(seed)) for seed in (0, 1, 2)]
+    workers = set()
+
+    def kill_one():
+        waited_for(tmp_path, "0/metrics.jsonl")
+        held = [child for child in multiprocessing.active_children() if _works_in(child.pid, tmp_path / "0")]
+        workers.update(child.pid for child in multiprocessing.active_children())
+        held[0].kill()
+
+    killer = threading.Thread(target=kill_one)
+    killer.start()
+    ended = {task.seed: result for task, result in Pool(2).run(tasks)}
+    killer.join()
+    assert sorted(ended) == [0, 1, 2] and all(result.metrics for result in ended.values()), ended
+    assert len(workers) == 2
+    assert capsys.readouterr().err == "naive seed 0: its process was killed; it is tried again\n"
+    alone = Task(tasks[0].cell, 0, tmp_path / "alone")
+    assert pool.run_task(alone).metrics == ended[0].metrics
+    for name in ("model.safetensors", "metrics.jsonl", "scores.npz", "model.json"):
+        assert (tmp_path / "0" / name).read_bytes() == (tmp_path / "alone" / name).read_bytes(), name
 
 
-def _kill_the_children(folder):
-    waited_for(folder, "*/metrics.jsonl")
-    for child in multiprocessing.active_children():
-        child.kill()
+def _works_in(process, folder):
+    """Whether a process holds the lock file of a folder open."""
+    return str(folder / ".lock") in {
+        os.readlink(one) for one in Path(f"/proc/{process}/fd").iterdir() if one.is_symlink() and os.path.exists(one)
+    }
+
+
+@pytest.mark.slow
+def test_a_run_whose_worker_is_killed_each_time_has_failed(tmp_path):
+    """A network that ends its process stands for a run that takes all the memory."""
+    tasks = [
+        Task(Cell("naive", "digits", {"epochs": 1}), 0, tmp_path / "0"),
+        Task(Cell("naive", "digits", {"epochs": 1, "network": die}), 1, tmp_path / "1"),
+        Task(Cell("naive", "digits", {"epochs": 1}), 2, tmp_path / "2"),
+    ]
+    ended = {task.seed: result for task, result in Pool(2).run(tasks)}
+    assert ended[1] == pool.KILLED and "killed 3 times" in pool.KILLED and "--jobs 1" in pool.KILLED
+    assert ended[0].metrics and ended[2].metrics
+
+
+def die(shape):
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def test_whoever_stops_reading_ends_the_workers_and_nobody_else(tmp_path):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -232,10 +234,14 @@ def _kept(answer: Answer, X: Any, s: np.ndarray, run: RunFolder, report: bool) -
     ranked = answer.ranked
     if not answer.finished_before:
         run.keep_seconds(answer.seconds)
-    run.keep_ranked(score_lines(*(ranked[name].to_numpy() for name in ranked)))
+    with _read_only_is_fine(run, answer.finished_before):
+        run.keep_ranked(lambda: score_lines(*(ranked[name].to_numpy() for name in ranked)))
     if report:
         try:
-            answer = _with_page(answer, X, s, run)
+            with busy("making the page"):
+                answer = _with_facts(answer, X, s)
+                with _read_only_is_fine(run, answer.finished_before):
+                    _write_page(answer, run)
         except OSError:  # such as a full disk, which the user must know
             raise
         except Exception as error:  # a mistake of ours must not cost the user a finished fit
@@ -282,7 +288,7 @@ def _fit_large(
     if drop or keep or large.id is not None:
         model.encode = encoder_for(X, drop, keep, large.id, told.get("encode", "auto"), large.path)
     place = None if folder is None else Path(folder)
-    run = None if place is None else RunFolder(place)
+    run = RunFolder(place) if place is not None and launch.first() else None  # of several ranks, the first one writes
     before = run is not None and run.finished
     start, earlier = time.perf_counter(), run.seconds() if run else 0.0
     rows = None
@@ -351,16 +357,34 @@ def _count_all(model: PUEstimator, unlabelled: int, run: RunFolder | None) -> No
         model._fitted().write(run.path / RunFolder.MODEL)
 
 
-def _with_page(answer: Answer, X: Any, s: np.ndarray, run: RunFolder) -> Answer:
-    """Write report.json and report.html."""
-    from ..report.page import write_page
+@contextmanager
+def _read_only_is_fine(run: RunFolder, finished: bool) -> Iterator[None]:
+    """Warn only, where the answer of a finished run cannot be written again: its folder may be mounted read-only."""
+    try:
+        yield
+    except OSError as error:
+        if not finished or error.errno not in (errno.EROFS, errno.EACCES, errno.EPERM):
+            raise
+        warnings.warn(
+            f"{error.filename or run} cannot be written ({error.strerror}); what is there stays as it is",
+            UserWarning,
+            stacklevel=4,
+        )
+
+
+def _with_facts(answer: Answer, X: Any, s: np.ndarray) -> Answer:
     from .facts import facts
 
-    with busy("making the page"):
-        found = facts(answer, X, s)
-        run.keep_facts(found)
-        write_page(run.path)
-    return replace(answer, facts=found)
+    return replace(answer, facts=facts(answer, X, s))
+
+
+def _write_page(answer: Answer, run: RunFolder) -> None:
+    """Write report.json and report.html."""
+    from ..report.page import write_page
+
+    assert answer.facts is not None
+    run.keep_facts(answer.facts)
+    write_page(run.path)
 
 
 def _ranked(model: PUEstimator, X: Any, s: np.ndarray, ids: np.ndarray | None) -> pd.DataFrame:

@@ -8,7 +8,7 @@ import os
 import re
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -22,6 +22,23 @@ def write(path: Path, content: bytes, mode: int | None = None) -> None:
     """Write so that a reader sees the old content or the new, never half of it. A link is replaced, not followed."""
     with temporary(path, mode) as file:
         file.write(content)
+
+
+def renew(path: Path, content: bytes) -> None:
+    """Write, unless the file holds this content: a finished run may lie on a disk that nobody may write to."""
+    if not holds(path, [content]):
+        write(path, content)
+
+
+def holds(path: Path, pieces: Iterable[bytes]) -> bool:
+    """Return whether a file holds these pieces, one after the other, and nothing else."""
+    if path.is_symlink():
+        return False
+    try:
+        with open(_opened(path), "rb") as file:
+            return all(file.read(len(piece)) == piece for piece in pieces) and not file.read(1)
+    except (OSError, ValueError):
+        return False
 
 
 @contextmanager
@@ -66,14 +83,20 @@ def append(path: Path, content: bytes) -> None:
 
 def read(path: Path) -> bytes:
     """The content of a plain file: a pipe would wait for ever, a device may have no end."""
-    with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise ValueError("it is not a plain file")
+    with open(_opened(path), "rb") as file:
         return file.read()
 
 
+def _opened(path: Path) -> int:
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise ValueError("it is not a plain file")
+    return handle
+
+
 def write_json(path: Path, value: Any) -> None:
-    write(path, (json.dumps(value, indent=1) + "\n").encode())
+    renew(path, (json.dumps(value, indent=1) + "\n").encode())
 
 
 def write_signed(path: Path, value: dict[str, Any]) -> None:

@@ -10,7 +10,7 @@ import os
 import re
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -137,27 +137,32 @@ class RunFolder:
         others = [p.name for p in folder.iterdir() if p.name != LOCK and atomic.left_over(p.name) != self.CONFIG]
         if others and not os.path.lexists(folder / self.CONFIG):
             raise ValueError(f"{folder} is not empty and is not a run folder (no {self.CONFIG}); name a new folder")
+        if self.exists and self.finished:  # it is only read, so that its disk may be read-only
+            self._refuse_links()
+            yield self._same(config) or config, True
+            return
         with lock(folder):
             self._refuse_links()
-            if self.exists:
-                there = self.config()
-                differ = differences(there, config)
-                if not differ and "seed" in config and "seed" not in there:
-                    raise ValueError(f"{folder / self.CONFIG} has no 'seed'; {atomic.REMEDY}")
-                if not differ:
-                    if not self.finished:
-                        self._clean()
-                    yield there, self.finished
-                    return
-                learnt = self.newest_checkpoint() or any(folder.glob("part-*.skops")) or self.trials()
-                if self.finished or learnt:
-                    raise ValueError(
-                        f"{folder} was made with other {'; other '.join(differ)}; name another folder (--folder)"
-                    )
-                (folder / self.PRIOR).unlink(missing_ok=True)  # it is of the other data
-            self._clean()
-            self.keep_config(config)
-            yield config, False
+            there = self._same(config) if self.exists else None
+            if there is None or not self.finished:
+                self._clean()
+            if there is None:
+                (folder / self.PRIOR).unlink(missing_ok=True)  # it may be of other data
+                self.keep_config(config)
+            yield there or config, self.finished
+
+    def _same(self, config: Json) -> Json | None:
+        """Return the config that is there; None for another one of a run that has learned nothing. Refuse others."""
+        there = self.config()
+        if differ := differences(there, config):
+            if self.finished or self.newest_checkpoint() or any(self.path.glob("part-*.skops")) or self.trials():
+                raise ValueError(
+                    f"{self.path} was made with other {'; other '.join(differ)}; name another folder (--folder)"
+                )
+            return None
+        if "seed" in config and "seed" not in there:
+            raise ValueError(f"{self.path / self.CONFIG} has no 'seed'; {atomic.REMEDY}")
+        return there
 
     def _refuse_links(self) -> None:
         """A link would lead what is written or read here out of the folder, which may come from somebody else."""
@@ -395,18 +400,20 @@ class RunFolder:
         atomic.write_signed(self.path / self.FACTS, facts)
 
     def keep_page(self, html: str) -> Path:
-        atomic.write(self.path / self.PAGE, html.encode())
+        atomic.renew(self.path / self.PAGE, html.encode())
         return self.path / self.PAGE
 
     @property
     def ranked(self) -> Path:
         return self.path / self.RANKED
 
-    def keep_ranked(self, pieces: Iterable[bytes]) -> None:
+    def keep_ranked(self, pieces: Callable[[], Iterable[bytes]]) -> None:
+        if atomic.holds(self.ranked, pieces()):
+            return
         with atomic.temporary(self.ranked) as file:
-            file.writelines(pieces)
+            file.writelines(pieces())
 
     def keep_broken(self, broken: Iterable[tuple[str, str]]) -> None:
         """Write which images could not be read, and why."""
         lines = "".join(f"{cell(name)},{cell(why)}\n" for name, why in broken)
-        atomic.write(self.path / self.BROKEN, f"id,reason\n{lines}".encode("utf-8", "replace"))
+        atomic.renew(self.path / self.BROKEN, f"id,reason\n{lines}".encode("utf-8", "replace"))

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import os
+from collections import Counter, deque
 from collections.abc import Generator, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .. import datasets, nets
 from ..datasets import Dataset
 from ..on_ray import joined
+from ..progress import tell
 from .experiment import Cell
 from .runs import Result, judge, simulate
 
 if TYPE_CHECKING:
     from .ray_pool import RayPool
+
+
+TRIES = 3  # of a run whose process is killed
+KILLED = f"its process was killed {TRIES} times, perhaps because memory ran out (--jobs 1 needs less)"
 
 
 @dataclass(frozen=True, eq=False)  # a task is equal to itself alone: the settings of a cell are a dict
@@ -45,25 +51,98 @@ class Pool:
             yield from self._in_processes(tasks)
 
     def _in_processes(self, tasks: list[Task]) -> Generator[tuple[Task, Result | str], None, None]:
-        from concurrent.futures import ProcessPoolExecutor, as_completed
-        from concurrent.futures.process import BrokenProcessPool
+        """Run each task in one of several workers. A task whose worker is killed is tried again by another one."""
+        from multiprocessing.connection import wait
+
+        waiting, tries = deque(tasks), Counter[Task]()
+        workers: dict[Any, Worker] = {}  # by the connection to each
+
+        def start_next() -> None:
+            worker = Worker()
+            workers[worker.connection] = worker
+            worker.take(waiting.popleft())
+
+        try:
+            while waiting and len(workers) < self.jobs:
+                start_next()
+            while workers:
+                for connection in wait([*workers]):
+                    worker = workers[connection]
+                    task, result = worker.task, worker.result()
+                    if result is not None:
+                        yield task, result
+                        if waiting:
+                            worker.take(waiting.popleft())
+                        else:
+                            del workers[connection]
+                            worker.end()
+                        continue
+                    del workers[connection]
+                    worker.end()
+                    tries[task] += 1
+                    if tries[task] < TRIES:
+                        tell(f"{task.cell.method} seed {task.seed}: its process was killed; it is tried again")
+                        waiting.appendleft(task)
+                    else:
+                        yield task, KILLED
+                    if waiting:
+                        start_next()
+        finally:  # Ctrl-C, or the caller reads no more: the runs that are left are not made
+            for worker in workers.values():
+                worker.end()
+
+
+class Worker:
+    """A process with one thread that runs one task after the other: two runs side by side are much faster than one run
+    on two threads."""
+
+    def __init__(self) -> None:
         from multiprocessing import get_context
 
-        # Each run has one thread: two runs side by side are much faster than one run on two threads.
-        with ProcessPoolExecutor(self.jobs, mp_context=get_context("spawn"), initializer=_start_worker) as pool:
-            try:
-                with _ctrl_c_waits():  # the workers start here and inherit the blocked signal
-                    running = {pool.submit(run_task, task): task for task in tasks}
-                for future in as_completed(running):
-                    try:
-                        result = future.result()
-                    except BrokenProcessPool:
-                        result = "its process was killed, perhaps because memory ran out (--jobs 1 needs less)"
-                    yield running[future], result
-            except BaseException:  # Ctrl-C, or the caller reads no more: leaving the pool would first run all tasks
-                for worker in [*(getattr(pool, "_processes", None) or {}).values()]:
-                    worker.terminate()
-                raise
+        context = get_context("spawn")
+        self.connection, theirs = context.Pipe()
+        self.process = context.Process(target=_work, args=(theirs,), daemon=True)
+        with _ctrl_c_waits():  # the worker starts here and inherits the blocked signal
+            self.process.start()
+        theirs.close()  # else nobody would notice that the process has ended
+        self.task: Task
+
+    def take(self, task: Task) -> None:
+        self.task = task
+        with suppress(BrokenPipeError, ConnectionResetError):  # it was killed meanwhile, as `result` will say
+            self.connection.send(task)
+
+    def result(self) -> Result | str | None:
+        """Return what the task gave; None if the process was killed."""
+        try:
+            result = self.connection.recv()
+        except (EOFError, OSError):
+            return None
+        if isinstance(result, BaseException):
+            raise result
+        return result
+
+    def end(self) -> None:
+        self.connection.close()
+        self.process.terminate()
+        self.process.join()
+
+
+def _work(connection: Any) -> None:
+    """Run the tasks that come, in a process of its own."""
+    import traceback
+
+    _start_worker()
+    while True:
+        try:
+            task = connection.recv()
+        except EOFError:
+            return
+        try:
+            result: Any = run_task(task)
+        except Exception:  # a mistake of ours: the command ends with it
+            result = RuntimeError(traceback.format_exc())
+        connection.send(result)
 
 
 @contextmanager
