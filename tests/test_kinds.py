@@ -86,7 +86,9 @@ def test_a_masked_value_is_missing(method):
             fitted(method, masked)
     else:
         here, there = fitted(method, masked), fitted(method, np.where(mask, np.nan, X))
-        np.testing.assert_array_equal(here.decision_function(masked), there.decision_function(np.where(mask, np.nan, X)))
+        np.testing.assert_array_equal(
+            here.decision_function(masked), there.decision_function(np.where(mask, np.nan, X))
+        )
     unmasked = np.ma.masked_array(X, mask=False)
     np.testing.assert_array_equal(fitted(method, unmasked).predict(unmasked), fitted(method, X).predict(X))
 
@@ -246,7 +248,8 @@ def test_a_line_of_thousands_of_words_is_shortened(tmp_path):
     FRAME.assign(y=S).to_csv(tmp_path / "table.csv", index=False)
     path, long = tmp_path / "table.csv", "ab " * 4000
     for options in (("--label", long), ("--label", "y", "--prior", long), ("--label", "y", "--positive", long),
-                    ("--label", "y", "--threshold", long), ("--label", "y", "--set", f"epochs={'1,' * 9999}")):  # fmt: skip
+                    ("--label", "y", "--threshold", long),
+                    ("--label", "y", "--set", f"epochs={'1,' * 9999}")):  # fmt: skip
         assert len(refused(*fit(path, *options))) < 1500
 
 

@@ -134,7 +134,9 @@ def _positive(values: np.ndarray, pos_label: Any) -> Any:
     first, second = values.tolist()  # a message would show numpy's own as np.str_('yes')
     if pos_label is not None:
         if pos_label not in (first, second):
-            raise ValueError(f"pos_label={short(pos_label)} is not in y, which holds {short(first)} and {short(second)}")
+            raise ValueError(
+                f"pos_label={short(pos_label)} is not in y, which holds {short(first)} and {short(second)}"
+            )
         return pos_label
     if (first, second) not in ((0, 1), (-1, 1)):  # False is 0, True is 1
         warnings.warn(
@@ -155,7 +157,9 @@ def refuse_infinite(x: np.ndarray, names: Any) -> None:
     for what, bad in (("NaN", np.isnan(x)), ("infinity (or a value too large for float32)", np.isinf(x))):
         if bad.any():
             place = [int(i) for i in np.argwhere(bad)[0]]
-            column = f"column {short(names[place[1]])}" if names is not None and x.ndim == 2 else f"position {place[1:]}"
+            column = (
+                f"column {short(names[place[1]])}" if names is not None and x.ndim == 2 else f"position {place[1:]}"
+            )
             rows = int(bad.any(axis=tuple(range(1, x.ndim))).sum())
             raise ValueError(
                 f"Input X contains {what}: {int(bad.sum())} in {rows} rows, "

@@ -52,9 +52,9 @@ def plain_rows(X: Any) -> Any:
         return X
     if not np.ma.is_masked(X):
         return X.data
-    if X.dtype.kind in "buif":
-        return X.astype(X.dtype if X.dtype.kind == "f" else np.float64).filled(np.nan)
-    return X.astype(object).filled(np.nan)
+    plain = X.data.astype({"f": X.dtype}.get(X.dtype.kind, np.float64) if X.dtype.kind in "buif" else object)
+    plain[np.ma.getmaskarray(X)] = np.nan
+    return plain
 
 
 def refuse_no_rows(X: Any) -> None:

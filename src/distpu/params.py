@@ -94,7 +94,9 @@ def check_parameter(f: Field, value: Any) -> None:
         raise ValueError(f"{f.name}={short(value)} is a text of {len(value):,} characters; no setting is that long")
     if "one_of" in rules and value not in rules["one_of"]:
         allowed = rules["one_of"]
-        raise ValueError(f"{f.name}={short(value)} must be one of {', '.join(map(repr, allowed))}{near(value, allowed)}")
+        raise ValueError(
+            f"{f.name}={short(value)} must be one of {', '.join(map(repr, allowed))}{near(value, allowed)}"
+        )
     bounds = {k: rules[k] for k in ("above", "least", "most", "below") if k in rules}
     numeric = isinstance(default, (int, float)) and not isinstance(default, bool)
     if not (bounds or numeric):

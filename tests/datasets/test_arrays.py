@@ -72,8 +72,8 @@ def test_an_array_of_objects_is_not_unpickled(here):
 def test_a_bomb_of_arrays_is_stopped(tmp_path, monkeypatch):
     monkeypatch.setattr(damaged, "PLAUSIBLE", 2**20)
     np.savez_compressed(tmp_path / "bomb.npz", X=np.zeros((2**18, 3)), y=np.zeros(2**18))
-    for read in (datasets.read, datasets.read_label_array):
+    for reader in (datasets.read, datasets.read_label_array):
         with pytest.raises(ValueError, match="bomb.npz cannot be used .it inflates to .* GiB, as an archive bomb does"):
-            read(tmp_path / "bomb.npz")
+            reader(tmp_path / "bomb.npz")
     np.savez(tmp_path / "large.npz", X=np.zeros((2**18, 3)), y=np.zeros(2**18))  # as large as it says
     assert len(datasets.read(tmp_path / "large.npz")[0]) == 2**18

@@ -692,7 +692,9 @@ def test_a_packed_file_that_would_fill_the_memory(tmp_path, fashion, monkeypatch
     folder = write_fashion(tmp_path / "fashion-mnist", fashion)
     monkeypatch.setattr(readers, "UNPACKED", 2**20)
     (folder / f"{FASHION[0]}.gz").write_bytes(gzip.compress(bytes(2**24)))
-    assert "(it has more than 1,048,576 bytes); delete it" in message(ValueError, datasets.load, "fashion-mnist", tmp_path)
+    assert "(it has more than 1,048,576 bytes); delete it" in message(
+        ValueError, datasets.load, "fashion-mnist", tmp_path
+    )
 
 
 @pytest.mark.parametrize("content", [b"", b"<html>sign in</html>", gzip.compress(b"other", mtime=0)])

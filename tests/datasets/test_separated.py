@@ -43,7 +43,9 @@ def test_decimal_commas_in_text_and_numbers(tmp_path):
 def test_a_bomb_is_stopped(tmp_path, monkeypatch):
     monkeypatch.setattr(damaged, "PLAUSIBLE", 2**20)
     for encoding in ("utf-8", "utf-16", "utf-16-le"):
-        (tmp_path / "t.csv.gz").write_bytes(gzip.compress("a,b\n".encode(encoding) + "0,0\n".encode(encoding).removeprefix(codecs.BOM_UTF16) * 2**21))
+        (tmp_path / "t.csv.gz").write_bytes(
+            gzip.compress("a,b\n".encode(encoding) + "0,0\n".encode(encoding).removeprefix(codecs.BOM_UTF16) * 2**21)
+        )
         with pytest.raises(ValueError, match="it inflates to over .* GiB, as an archive bomb does"):
             datasets.read(tmp_path / "t.csv.gz")
 

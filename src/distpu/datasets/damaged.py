@@ -11,7 +11,6 @@ from pathlib import Path
 from ..kinds import short
 from .download import reason
 
-
 PLAUSIBLE, RATIO = 2**30, 200  # a packed file may become a GiB, or so many times its size, whichever is more
 
 
