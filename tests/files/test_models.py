@@ -96,3 +96,20 @@ def test_a_model_of_scikit_learn_is_read_without_torch(rows, tmp_path):
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.split() == ["False", "False"]
+
+
+@pytest.mark.parametrize("model", [RandomForestClassifier(3), HistGradientBoostingClassifier(max_iter=3)])
+def test_equal_models_are_equal_bytes(model, rows, tmp_path):
+    """Also one that was read from a file: a run that was killed has parts of both kinds."""
+    model.fit(*rows)
+    models.save(tmp_path / "first", {"models": [model, model], "zero": 0.0, "also": -0.0}, "BaggingPU")
+    code = f"""
+from distpu.files import models
+state = models.load(__import__('pathlib').Path({str(tmp_path / "first")!r}))
+assert state['models'][0] is state['models'][1] and str(state['also']) == '-0.0'
+models.save(__import__('pathlib').Path({str(tmp_path / "again")!r}), state, 'BaggingPU')
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=100)
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "first").read_bytes()
+    with zipfile.ZipFile(tmp_path / "first") as file:
+        assert {part.date_time for part in file.infolist()} == {(1980, 1, 1, 0, 0, 0)} and file.testzip() is None

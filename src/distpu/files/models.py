@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import json
 import sys
 import zipfile
 from collections.abc import Iterator
@@ -18,6 +20,7 @@ from . import atomic, boosters
 TRUSTED = ["sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor", "sklearn.tree._tree.Tree"]
 
 BRIDGE = "sklearn.externals.array_api_compat.torch"  # importing it imports torch
+SCHEMA = "schema.json"
 MOST_NESTED = 200  # levels of lists, dicts and objects; a pipeline in a pipeline takes about five each
 
 
@@ -29,7 +32,7 @@ def save(path: Path, state: dict[str, Any], owner: str) -> None:
 def content_of(state: Any, owner: str) -> bytes:
     """The bytes of a file; ValueError, naming what the owner holds, where `load` would not read them back."""
     try:
-        content = _skops().dumps(state, compression=zipfile.ZIP_DEFLATED, compresslevel=1)
+        content = canonical(_skops().dumps(state))
         strange = _strange(content)
     except ImportError:
         raise
@@ -41,6 +44,38 @@ def content_of(state: Any, owner: str) -> bytes:
             "keep the model with joblib.dump, whose files can run code when they are loaded"
         )
     return content
+
+
+def canonical(content: bytes) -> bytes:
+    """The same file, of which equal models give equal bytes.
+
+    skops calls objects and their files by their place in memory, and a zip tells the time. Here they are numbered in the
+    order of the schema. Equal values of JSON, such as two zeros, get one number: whether they are one object or two is
+    left to chance.
+    """
+    numbers: dict[Any, int] = {}
+    files: dict[str, str] = {}
+
+    def renumber(node: Any) -> None:
+        if isinstance(node, dict):
+            if "__id__" in node:
+                key = ("value", str(node["content"])) if node.get("is_json") else ("object", node["__id__"])
+                node["__id__"] = numbers.setdefault(key, len(numbers))
+            if isinstance(node.get("file"), str) and node["file"] in there:
+                node["file"] = files.setdefault(node["file"], f"{len(files)}{Path(node['file']).suffix}")
+        for inner in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+            renumber(inner)
+
+    packed = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(packed, "w") as new:
+        there = frozenset(old.namelist())
+        schema = json.loads(old.read(SCHEMA))
+        renumber(schema)
+        parts = {name: old.read(before) for before, name in files.items()}
+        for name, part in {**parts, SCHEMA: json.dumps(schema).encode()}.items():
+            entry = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
+            new.writestr(entry, part, zipfile.ZIP_DEFLATED, compresslevel=1)
+    return packed.getvalue()
 
 
 def load(path: Path) -> dict[str, Any]:
