@@ -71,11 +71,22 @@ def canonical(content: bytes) -> bytes:
         there = frozenset(old.namelist())
         schema = json.loads(old.read(SCHEMA))
         renumber(schema)
-        parts = {name: old.read(before) for before, name in files.items()}
+        parts = {name: _without_gaps(old.read(before)) for before, name in files.items()}
         for name, part in {**parts, SCHEMA: json.dumps(schema).encode()}.items():
             entry = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
             new.writestr(entry, part, zipfile.ZIP_DEFLATED, compresslevel=1)
     return packed.getvalue()
+
+
+def _without_gaps(content: bytes) -> bytes:
+    """The file of an array with zeros between its fields. A tree's nodes hold there what was in memory by chance."""
+    if b"('', '|V" not in content[:4096]:  # as the header names a gap
+        return content
+    array = np.load(io.BytesIO(content), allow_pickle=False)
+    clean = np.zeros(array.shape, array.dtype)
+    for name in array.dtype.names or ():
+        clean[name] = array[name]
+    return content[: len(content) - clean.nbytes] + clean.tobytes()  # np.save would copy chance into the gaps again
 
 
 def load(path: Path) -> dict[str, Any]:
