@@ -6,7 +6,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK ?= 1
 
 NAME ?= table-2
 
-.PHONY: demo test check test-slow bench reproduce docs clean
+.PHONY: demo test check test-slow test-faults bench reproduce docs clean
 
 demo: .venv/ready
 	$(BIN)/distpu demo
@@ -21,6 +21,10 @@ check: .venv/ready
 
 test-slow: .venv/ready
 	$(BIN)/python -m pytest -m slow
+
+# Kills, full disks, signals and made-up inputs, within the budget in tests/faults/conftest.py; writes docs/faults.md.
+test-faults: .venv/ready
+	$(BIN)/python tools/faults.py
 
 bench: .venv/ready
 	$(BIN)/python tools/bench.py

@@ -1,6 +1,7 @@
 """Throws made-up files at distpu and reports every answer that is neither a result nor one clear line.
 
     python tools/fuzz.py --files 10000            # tables through reading and encoding
+    python tools/fuzz.py --arrays 2000            # arrays and labels of every kind through fit and predict in Python
     python tools/fuzz.py --commands 300           # files through `distpu fit`, `predict`, `prior`, `diagnose`
 
 A seed makes a file: columns of every kind, names as people and attackers write them, separators, encodings, blanks,
@@ -162,6 +163,90 @@ def one_file(seed: int, folder: Path) -> str:
     return "fine"
 
 
+KINDS = ["float64", "float32", "float16", "int64", "int8", "uint8", "bool", "object", "<U8", "S8", "M8[s]", "m8[h]",
+         "complex64", "masked", "bfloat16", "list", "frame", "polars", "wide ints"]  # fmt: skip
+
+
+def made_rows(random: np.random.Generator, kind: str) -> tuple[object, np.ndarray | None]:
+    """Return rows of a kind, and the numbers that they stand for; None if they are no numbers."""
+    import pandas as pd
+
+    rows, width = int(random.choice([0, 1, 5, 30, 30, 30])), int(random.choice([0, 1, 3, 3]))
+    more = random.random()
+    shape = (rows, width) if more < 0.8 else (rows, 4, width) if more < 0.9 else (rows,)
+    values = np.round(random.normal(size=shape) * 10.0 ** random.integers(-2, 3), 3)
+    if kind in ("masked", "float64", "object") and values.size and random.random() < 0.2:
+        values.flat[random.integers(values.size)] = random.choice([np.inf, -np.inf, 1e300])
+    if kind == "masked":
+        mask = random.random(shape) < random.choice([0, 0.2])
+        return np.ma.masked_array(values, mask=mask), np.where(mask, np.nan, values)
+    if kind == "bfloat16":
+        import torch
+
+        tensor = torch.tensor(values).bfloat16()
+        return tensor, tensor.float().numpy()
+    if kind == "list":
+        return values.tolist(), values
+    if kind in ("frame", "polars"):
+        import polars as pl
+
+        plain = values.reshape(rows, -1) if rows else values.reshape(0, width)
+        return (pd.DataFrame if kind == "frame" else pl.DataFrame)({f"c{i}": c for i, c in enumerate(plain.T)}), plain
+    if kind == "wide ints":
+        wide = np.array([10 ** int(random.integers(14, 400)) + int(v) for v in values.ravel()], dtype=object)
+        return wide.reshape(shape), None
+    with np.errstate(all="ignore"):
+        made = (values * 1j).astype(kind) if kind == "complex64" else values.astype(kind)
+    return made, made.astype(float) if made.dtype.kind in "fiub" or kind == "object" else None
+
+
+def made_labels(random: np.random.Generator, rows: int) -> object:
+    s = random.random(rows) < 0.4
+    return [
+        s, s.astype(int), np.where(s, 1, -1), np.where(s, 1.0, np.nan), np.where(s, "yes", "no"), np.where(s, "yes", None),
+        np.ma.masked_array(np.ones(rows), mask=~s), s.astype("m8[s]"), s.astype("M8[s]"), s + 1j, [[int(v)] for v in s],
+        np.zeros(rows, [("a", int)]), s.astype("S1"), [10**400 if v else 0 for v in s], s[: rows // 2], np.zeros(rows),
+    ][int(random.choice([0, 1, 2, 3, 4, 5, 6, *range(16)]))]  # fmt: skip
+
+
+def one_array(seed: int, folder: Path) -> str:
+    """Fit a method on made-up arrays and labels; return 'fine', 'refused', or raise."""
+    import distpu
+    from distpu.inputs import read_labels
+
+    random = np.random.default_rng(seed)
+    kind = KINDS[seed % len(KINDS)]
+    X, numbers = made_rows(random, kind)
+    y = made_labels(random, len(X))
+    name = ["nnpu", "elkan-noto", "naive"][seed % 3]
+    own = {"folds": 2} if name == "elkan-noto" else {"epochs": 1, "network": "mlp", "batch_size": 16}
+    told_prior = {} if name == "naive" else {"prior": 0.3}
+
+    def scores(rows: object, labels: object) -> np.ndarray:
+        model = distpu.METHODS[name](**own, **told_prior, random_state=0, progress=False).fit(rows, labels)
+        return np.asarray(model.decision_function(rows))
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            z = scores(X, y)
+    except Exception as error:
+        if found := told(error):
+            raise AssertionError(f"{kind}, {type(y).__name__}: {found}") from error
+        return "refused"
+    assert numbers is not None, f"{kind} holds no numbers, and {name} took it"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        s, _ = read_labels(y)
+        if kind in ("frame", "polars"):  # the encoder may leave columns out: equal frames of both kinds agree
+            import pandas as pd
+
+            numbers = pd.DataFrame({f"c{i}": c for i, c in enumerate(numbers.T)})
+        plain = scores(X if kind == "uint8" else numbers, s)
+    assert np.isfinite(z).all() and np.array_equal(z, plain), f"{kind} gives other scores than its numbers"
+    return "fine"
+
+
 def one_command(seed: int, folder: Path) -> str:
     """Run a command on the file of a seed, in this process; return 'fine', 'refused', or raise."""
     from distpu import cli
@@ -199,12 +284,13 @@ def one_command(seed: int, folder: Path) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--files", type=int, default=0, metavar="N")
+    parser.add_argument("--arrays", type=int, default=0, metavar="N")
     parser.add_argument("--commands", type=int, default=0, metavar="N")
     parser.add_argument("--first", type=int, default=0, metavar="SEED")
     told = parser.parse_args()
     bad = 0
     with tempfile.TemporaryDirectory() as folder:
-        for check, number in ((one_file, told.files), (one_command, told.commands)):
+        for check, number in ((one_file, told.files), (one_array, told.arrays), (one_command, told.commands)):
             count: Counter[str] = Counter()
             start = time.perf_counter()
             for seed in range(told.first, told.first + number):

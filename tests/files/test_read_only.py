@@ -103,3 +103,13 @@ def test_a_file_is_written_again_where_its_content_differs(tmp_path):
     path.symlink_to(tmp_path / "real")
     atomic.renew(path, b"abc")
     assert not path.is_symlink() and path.read_bytes() == b"abc"
+
+
+def test_what_a_kill_left_while_the_answer_was_written_is_removed(table, tmp_path):
+    command = ("fit", table, "--label", "y", *SETTINGS, "--folder", tmp_path / "run")
+    done(*command)
+    before = content(tmp_path / "run")
+    (tmp_path / "run/.report.html.0123456789abcdef.tmp").write_bytes(b"half a pa")
+    (tmp_path / "run/.mine.tmp").write_bytes(b"of the user")
+    assert "not trained again" in done(*command)
+    assert content(tmp_path / "run") == {**before, ".mine.tmp": b"of the user"}

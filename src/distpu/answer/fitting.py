@@ -207,8 +207,6 @@ def fit_file(
         negatives=int((s == NEGATIVE).sum()),
         found=int((s == FOUND).sum()),
     )
-    if run is not None and own.images is not None and own.images.broken:
-        run.keep_broken(own.images.broken)
     return answer if run is None else _kept(answer, X, s, run, report)
 
 
@@ -232,24 +230,27 @@ def _warn_of_labels(model: PUEstimator, looked: bool, values: Labels) -> None:
 def _kept(answer: Answer, X: Any, s: np.ndarray, run: RunFolder, report: bool) -> Answer:
     """Write what stands beside the model: the seconds, the ranked rows and the page."""
     ranked = answer.ranked
-    if not answer.finished_before:
-        run.keep_seconds(answer.seconds)
-    with _read_only_is_fine(run, answer.finished_before):
-        run.keep_ranked(lambda: score_lines(*(ranked[name].to_numpy() for name in ranked)))
-    if report:
-        try:
-            with busy("making the page"):
-                answer = _with_facts(answer, X, s)
-                with _read_only_is_fine(run, answer.finished_before):
-                    _write_page(answer, run)
-        except OSError:  # such as a full disk, which the user must know
-            raise
-        except Exception as error:  # a mistake of ours must not cost the user a finished fit
-            warnings.warn(
-                f"the page could not be made ({type(error).__name__}: {error}); model and scores are in {run}",
-                UserWarning,
-                stacklevel=3,
-            )
+    with run.answering():
+        if answer.images is not None and answer.images.broken:
+            run.keep_broken(answer.images.broken)
+        if not answer.finished_before:
+            run.keep_seconds(answer.seconds)
+        with _read_only_is_fine(run, answer.finished_before):
+            run.keep_ranked(lambda: score_lines(*(ranked[name].to_numpy() for name in ranked)))
+        if report:
+            try:
+                with busy("making the page"):
+                    answer = _with_facts(answer, X, s)
+                    with _read_only_is_fine(run, answer.finished_before):
+                        _write_page(answer, run)
+            except OSError:  # such as a full disk, which the user must know
+                raise
+            except Exception as error:  # a mistake of ours must not cost the user a finished fit
+                warnings.warn(
+                    f"the page could not be made ({type(error).__name__}: {error}); model and scores are in {run}",
+                    UserWarning,
+                    stacklevel=3,
+                )
     return answer
 
 

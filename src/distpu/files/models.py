@@ -49,9 +49,9 @@ def content_of(state: Any, owner: str) -> bytes:
 def canonical(content: bytes) -> bytes:
     """The same file, of which equal models give equal bytes.
 
-    skops calls objects and their files by their place in memory, and a zip tells the time. Here they are numbered in the
-    order of the schema. Equal values of JSON, such as two zeros, get one number: whether they are one object or two is
-    left to chance.
+    skops calls objects and their files by their place in memory, and a zip tells the time. Here they are numbered in
+    the order of the schema. Equal values of JSON, such as two zeros, get one number: whether they are one object or
+    two is left to chance.
     """
     numbers: dict[Any, int] = {}
     files: dict[str, str] = {}

@@ -151,6 +151,16 @@ class RunFolder:
                 self.keep_config(config)
             yield there or config, self.finished
 
+    @contextmanager
+    def answering(self) -> Iterator[None]:
+        """Hold the folder of a finished run while the answer is written beside the model; not on a read-only disk."""
+        if not os.access(self.path, os.W_OK):
+            yield
+            return
+        with lock(self.path, wait=True):
+            self._clean()
+            yield
+
     def _same(self, config: Json) -> Json | None:
         """Return the config that is there; None for another one of a run that has learned nothing. Refuse others."""
         there = self.config()

@@ -198,9 +198,10 @@ def simulate(
         device=_device_name(classifier) if trains_network(method) else "cpu",
         versions=versions(),
     )
-    run.keep_scores({"score": score.astype(np.float32), "s": s.astype(np.int8), "y": y.astype(np.int8)})
-    run.keep_result(result.to_json())
-    run.mark_done()
+    with run.answering():
+        run.keep_scores({"score": score.astype(np.float32), "s": s.astype(np.int8), "y": y.astype(np.int8)})
+        run.keep_result(result.to_json())
+        run.mark_done()
     return result
 
 
