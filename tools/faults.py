@@ -63,12 +63,14 @@ def page(rows: list[dict]) -> str:
     lines = [
         "# Faults",
         "",
-        f"`make test-faults` tried {total:,} faults on {date.today():%d %B %Y}, and each ended as it should. A run that is",
-        "killed or stopped, or whose disk is full, goes on when the same command is given again, and its files have the",
-        "same bits as without the fault. A damaged file is refused in one line or gives the same scores. An input is used",
-        "or refused in one line. A trial that ends in another way fails the suite, and this page is then not written.",
+        f"`make test-faults` tried {total:,} faults on {date.today():%d %B %Y}, and each ended as it should.",
+        "A run that is killed or stopped, or whose disk is full, goes on when the same command is given again. Its",
+        "files then have the same bits as without the fault. A damaged file is refused in one line or gives the same scores.",
+        "An input is used or refused in one line. A trial that ends in another way fails the suite, and this page is",
+        "then not written.",
         "",
-        f"It took {seconds / 60:.0f} minutes in one process on {machine()}, Python {platform.python_version()}, {known}.",
+        f"It took {seconds / 60:.0f} minutes in one process on {machine()},",
+        f"Python {platform.python_version()}, {known}.",
         "The suite has a budget of seconds for each part: a busy machine tries fewer.",
     ]
     for group, starts in GROUPS.items():

@@ -203,7 +203,8 @@ def made_rows(random: np.random.Generator, kind: str) -> tuple[object, np.ndarra
 def made_labels(random: np.random.Generator, rows: int) -> object:
     s = random.random(rows) < 0.4
     return [
-        s, s.astype(int), np.where(s, 1, -1), np.where(s, 1.0, np.nan), np.where(s, "yes", "no"), np.where(s, "yes", None),
+        s, s.astype(int), np.where(s, 1, -1), np.where(s, 1.0, np.nan), np.where(s, "yes", "no"),
+        np.where(s, "yes", None),
         np.ma.masked_array(np.ones(rows), mask=~s), s.astype("m8[s]"), s.astype("M8[s]"), s + 1j, [[int(v)] for v in s],
         np.zeros(rows, [("a", int)]), s.astype("S1"), [10**400 if v else 0 for v in s], s[: rows // 2], np.zeros(rows),
     ][int(random.choice([0, 1, 2, 3, 4, 5, 6, *range(16)]))]  # fmt: skip

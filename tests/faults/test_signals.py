@@ -34,11 +34,8 @@ def finished(method, table, folder, wholes, place):
 
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGINT"])
 def test_a_signal_ends_it_without_a_traceback(name, table, wholes, tmp_path, part):
-    count, draw, number = (
-        part(f"{name} at a random moment of `fit`", 12, 0.021),
-        random.Random(name),
-        getattr(signal, name),
-    )
+    count, draw = part(f"{name} at a random moment of `fit`", 12, 0.021), random.Random(name)
+    number = getattr(signal, name)
     while count.on:
         method = list(METHODS)[count.tried % len(METHODS)]
         process = Started(*fit(method, table, tmp_path / "run"), place=tmp_path)
