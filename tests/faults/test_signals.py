@@ -18,6 +18,7 @@ pytestmark = pytest.mark.faults
 def wholes(table, tmp_path_factory):
     """A run of each method that nothing disturbs, and how long it takes."""
     place, seconds = tmp_path_factory.mktemp("wholes"), {}
+    run("--version", place=place)  # the first process waits until the forking one has imported everything
     for method in METHODS:
         start = time.monotonic()
         assert run(*fit(method, table, place / method), place=place).code == 0

@@ -111,5 +111,6 @@ def test_what_a_kill_left_while_the_answer_was_written_is_removed(table, tmp_pat
     before = content(tmp_path / "run")
     (tmp_path / "run/.report.html.0123456789abcdef.tmp").write_bytes(b"half a pa")
     (tmp_path / "run/.mine.tmp").write_bytes(b"of the user")
+    (tmp_path / "run/stage-nnpu.safetensors").write_bytes(b"a checkpoint; the kill came after the file done")
     assert "not trained again" in done(*command)
     assert content(tmp_path / "run") == {**before, ".mine.tmp": b"of the user"}

@@ -139,7 +139,11 @@ class RunFolder:
             raise ValueError(f"{folder} is not empty and is not a run folder (no {self.CONFIG}); name a new folder")
         if self.exists and self.finished:  # it is only read, so that its disk may be read-only
             self._refuse_links()
-            yield self._same(config) or config, True
+            there = self._same(config)
+            if self._left_overs():
+                with self.answering():
+                    pass
+            yield there or config, True
             return
         with lock(folder):
             self._refuse_links()
@@ -181,11 +185,18 @@ class RunFolder:
                 what = "a link" if path.is_symlink() else "not a plain file"
                 raise ValueError(f"{path} is {what}; a run folder holds plain files only: name another folder")
 
+    def _left_overs(self) -> list[Path]:
+        """Temporary files of processes that were killed, and what a resume needed where the run is finished."""
+        served = self._checkpoints() if self.finished else []
+        temporary = [path for path in self.path.iterdir() if self.owns(atomic.left_over(path.name) or "")]
+        return served + [path for path in temporary if path.is_symlink() or path.is_file()]
+
+    def _checkpoints(self) -> list[Path]:
+        return [*self.path.glob("stage-*.safetensors"), *self.path.glob("part-*.skops")]
+
     def _clean(self) -> None:
-        """Remove the temporary files of processes that were killed."""
-        for path in self.path.iterdir():
-            if self.owns(atomic.left_over(path.name) or "") and (path.is_symlink() or path.is_file()):
-                path.unlink()
+        for path in self._left_overs():
+            path.unlink(missing_ok=True)
 
     def config(self) -> Json:
         path = self.path / self.CONFIG
@@ -271,8 +282,6 @@ class RunFolder:
         """Write model.json beside the weights or models, then `done`: a folder with `done` is whole."""
         fitted.write(self.path / self.MODEL)
         self.mark_done()
-        for path in [*self.path.glob("stage-*.safetensors"), *self.path.glob("part-*.skops")]:  # they have served
-            path.unlink()
         self._clean()
 
     def mark_done(self) -> None:
@@ -347,24 +356,16 @@ class RunFolder:
         atomic.write_signed(self.path / self.RESULT, result)
 
     def scores(self) -> dict[str, np.ndarray]:
-        import numpy as np
-
         path = self.path / self.SCORES
         try:
-            with np.load(io.BytesIO(atomic.read(path)), allow_pickle=False) as file:
-                scores = {key: file[key] for key in ("score", "s", "y")}
+            return _npz(path, "score", "s", "y")
         except FileNotFoundError:
             raise FileNotFoundError(f"{path} does not exist; {atomic.REMEDY}") from None
-        except (OSError, ValueError, KeyError, EOFError, TypeError, AttributeError, zipfile.BadZipFile, zlib.error):
+        except DAMAGED:
             raise ValueError(f"{path} is damaged; {atomic.REMEDY}") from None
-        return scores
 
     def keep_scores(self, arrays: Mapping[str, Any]) -> None:
-        import numpy as np
-
-        content = io.BytesIO()
-        np.savez_compressed(content, **arrays)
-        atomic.write(self.path / self.SCORES, content.getvalue())
+        _keep_npz(self.path / self.SCORES, arrays)
 
     # ------------------------------------------------- a search for settings
 
@@ -380,20 +381,13 @@ class RunFolder:
 
     def trial_scores(self, number: int) -> np.ndarray | None:
         """The held-out scores of a trial; None where they are missing or damaged."""
-        import numpy as np
-
         try:
-            with np.load(io.BytesIO(atomic.read(self._trial(number))), allow_pickle=False) as file:
-                return file["score"]
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error):
+            return _npz(self._trial(number), "score")["score"]
+        except DAMAGED:
             return None
 
     def keep_trial_scores(self, number: int, score: np.ndarray) -> None:
-        import numpy as np
-
-        content = io.BytesIO()
-        np.savez_compressed(content, score=score)
-        atomic.write(self._trial(number), content.getvalue())
+        _keep_npz(self._trial(number), {"score": score})
 
     def _trial(self, number: int) -> Path:
         return self.path / f"trial-{number:04d}.npz"
@@ -427,3 +421,21 @@ class RunFolder:
         """Write which images could not be read, and why."""
         lines = "".join(f"{cell(name)},{cell(why)}\n" for name, why in broken)
         atomic.renew(self.path / self.BROKEN, f"id,reason\n{lines}".encode("utf-8", "replace"))
+
+
+DAMAGED = (OSError, ValueError, KeyError, EOFError, TypeError, AttributeError, zipfile.BadZipFile, zlib.error)
+
+
+def _npz(path: Path, *names: str) -> dict[str, np.ndarray]:
+    import numpy as np
+
+    with np.load(io.BytesIO(atomic.read(path)), allow_pickle=False) as file:
+        return {name: file[name] for name in names}
+
+
+def _keep_npz(path: Path, arrays: Mapping[str, Any]) -> None:
+    import numpy as np
+
+    content = io.BytesIO()
+    np.savez_compressed(content, **arrays)
+    atomic.write(path, content.getvalue())
