@@ -45,8 +45,19 @@ class Part:
         assert self.tried >= min(self.goal, 2), f"{self.name}: {self.tried} trials in {self.seconds:.0f} s"
 
 
+PASSED = pytest.StashKey[bool]()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = yield
+    if report.when == "call":
+        item.stash[PASSED] = report.passed
+    return report
+
+
 @pytest.fixture
-def part():
+def part(request):
     """part(name, goal, share) counts; what was counted is kept when the test has passed."""
     parts: list[Part] = []
 
@@ -55,8 +66,9 @@ def part():
         return parts[-1]
 
     yield begin
-    for one in parts:
-        one.keep()
+    if request.node.stash.get(PASSED, False):
+        for one in parts:
+            one.keep()
 
 
 @pytest.fixture(scope="session")

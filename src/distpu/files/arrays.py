@@ -1,15 +1,21 @@
-"""NumPy arrays in safetensors files with a checksum, without torch."""
+"""NumPy arrays in safetensors files with a checksum, and in .npz files, without torch."""
 
 from __future__ import annotations
 
 import hashlib
+import io
 import json
+import zipfile
+import zlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from . import atomic
+
+DAMAGED = (OSError, ValueError, KeyError, EOFError, TypeError, AttributeError, zipfile.BadZipFile, zlib.error)  # .npz
 
 
 def save(path: Path, arrays: dict[str, np.ndarray]) -> None:
@@ -58,3 +64,15 @@ def canonical(content: bytes) -> bytes:
     header = json.dumps(json.loads(content[8 : 8 + length]), sort_keys=True, separators=(",", ":")).encode()
     header += b" " * (-len(header) % 8)
     return len(header).to_bytes(8, "little") + header + content[8 + length :]
+
+
+def read_npz(path: Path, *names: str) -> dict[str, np.ndarray]:
+    """Return arrays of a .npz file; one of DAMAGED where it is damaged."""
+    with np.load(io.BytesIO(atomic.read(path)), allow_pickle=False) as file:
+        return {name: file[name] for name in names}
+
+
+def write_npz(path: Path, arrays: Mapping[str, Any]) -> None:
+    content = io.BytesIO()
+    np.savez_compressed(content, **arrays)
+    atomic.write(path, content.getvalue())

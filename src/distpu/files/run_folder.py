@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import itertools
 import json
 import math
 import os
 import re
-import zipfile
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -356,16 +353,20 @@ class RunFolder:
         atomic.write_signed(self.path / self.RESULT, result)
 
     def scores(self) -> dict[str, np.ndarray]:
+        from . import arrays
+
         path = self.path / self.SCORES
         try:
-            return _npz(path, "score", "s", "y")
+            return arrays.read_npz(path, "score", "s", "y")
         except FileNotFoundError:
             raise FileNotFoundError(f"{path} does not exist; {atomic.REMEDY}") from None
-        except DAMAGED:
+        except arrays.DAMAGED:
             raise ValueError(f"{path} is damaged; {atomic.REMEDY}") from None
 
-    def keep_scores(self, arrays: Mapping[str, Any]) -> None:
-        _keep_npz(self.path / self.SCORES, arrays)
+    def keep_scores(self, scores: Mapping[str, Any]) -> None:
+        from . import arrays
+
+        arrays.write_npz(self.path / self.SCORES, scores)
 
     # ------------------------------------------------- a search for settings
 
@@ -381,13 +382,17 @@ class RunFolder:
 
     def trial_scores(self, number: int) -> np.ndarray | None:
         """The held-out scores of a trial; None where they are missing or damaged."""
+        from . import arrays
+
         try:
-            return _npz(self._trial(number), "score")["score"]
-        except DAMAGED:
+            return arrays.read_npz(self._trial(number), "score")["score"]
+        except arrays.DAMAGED:
             return None
 
     def keep_trial_scores(self, number: int, score: np.ndarray) -> None:
-        _keep_npz(self._trial(number), {"score": score})
+        from . import arrays
+
+        arrays.write_npz(self._trial(number), {"score": score})
 
     def _trial(self, number: int) -> Path:
         return self.path / f"trial-{number:04d}.npz"
@@ -421,21 +426,3 @@ class RunFolder:
         """Write which images could not be read, and why."""
         lines = "".join(f"{cell(name)},{cell(why)}\n" for name, why in broken)
         atomic.renew(self.path / self.BROKEN, f"id,reason\n{lines}".encode("utf-8", "replace"))
-
-
-DAMAGED = (OSError, ValueError, KeyError, EOFError, TypeError, AttributeError, zipfile.BadZipFile, zlib.error)
-
-
-def _npz(path: Path, *names: str) -> dict[str, np.ndarray]:
-    import numpy as np
-
-    with np.load(io.BytesIO(atomic.read(path)), allow_pickle=False) as file:
-        return {name: file[name] for name in names}
-
-
-def _keep_npz(path: Path, arrays: Mapping[str, Any]) -> None:
-    import numpy as np
-
-    content = io.BytesIO()
-    np.savez_compressed(content, **arrays)
-    atomic.write(path, content.getvalue())
