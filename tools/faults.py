@@ -71,13 +71,16 @@ def page(rows: list[dict]) -> str:
         "",
         f"It took {seconds / 60:.0f} minutes in one process on {machine()},",
         f"Python {platform.python_version()}, {known}.",
-        "The suite has a budget of seconds for each part: a busy machine tries fewer.",
+        "Each part has a share of the seconds: a busy machine tries fewer than are wanted.",
     ]
     for group, starts in GROUPS.items():
         found = [row for row in rows if row["what"].startswith(starts)]
         if found:
-            lines += ["", f"## {group}", "", "| what | tried | how they ended |", "|---|--:|---|"]
-            lines += [f"| {row['what']} | {row['tried']:,} | {row['note'] or 'as they should'} |" for row in found]
+            lines += ["", f"## {group}", "", "| what | tried | wanted | how they ended |", "|---|--:|--:|---|"]
+            lines += [
+                f"| {row['what']} | {row['tried']:,} | {row['goal']:,} | {row['note'] or 'as they should'} |"
+                for row in found
+            ]
     return "\n".join(lines) + "\n"
 
 
