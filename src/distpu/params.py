@@ -90,8 +90,6 @@ def check_parameter(f: Field, value: Any) -> None:
     rules, default = f.metadata, paper_value(f)
     if value is None and f.default is None:
         return
-    if isinstance(value, str) and len(value) > MOST and not f.name.endswith(("_label", "pretrained")):
-        raise ValueError(f"{f.name}={short(value)} is a text of {len(value):,} characters; no setting is that long")
     if "one_of" in rules and value not in rules["one_of"]:
         allowed = rules["one_of"]
         raise ValueError(
@@ -100,6 +98,8 @@ def check_parameter(f: Field, value: Any) -> None:
     bounds = {k: rules[k] for k in ("above", "least", "most", "below") if k in rules}
     numeric = isinstance(default, (int, float)) and not isinstance(default, bool)
     if not (bounds or numeric):
+        if isinstance(value, str) and len(value) > MOST and not f.name.endswith(("_label", "pretrained")):
+            raise ValueError(f"{f.name}={short(value)} is a text of {len(value):,} characters; no setting is that long")
         return
     whole = isinstance(default, int)
     number = isinstance(value, (int, np.integer)) if whole else isinstance(value, (int, float, np.number))
