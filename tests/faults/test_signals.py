@@ -36,7 +36,7 @@ def finished(method, table, folder, wholes, place):
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGINT"])
 def test_a_signal_ends_it_without_a_traceback(name, table, wholes, tmp_path, part):
     count, draw = part(f"{name} at a random moment of `fit`", 12, 0.021), random.Random(name)
-    number = getattr(signal, name)
+    number, hit = getattr(signal, name), 0
     while count.on:
         method = list(METHODS)[count.tried % len(METHODS)]
         process = Started(*fit(method, table, tmp_path / "run"), place=tmp_path)
@@ -45,6 +45,8 @@ def test_a_signal_ends_it_without_a_traceback(name, table, wholes, tmp_path, par
         ended = process.ended()
         assert ended.code in ((0, 130, -number) if number == signal.SIGINT else (0, -number)), ended
         assert "Traceback" not in ended.err and ended.err.count("\n") <= 1, ended.err
+        hit += ended.code != 0
+        count.note = f"{hit} were ended by it, the others had written all"
         finished(method, table, tmp_path / "run", wholes, tmp_path)
         count.tried += 1
 
