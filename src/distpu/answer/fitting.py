@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import errno
 import time
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +17,6 @@ from ..datasets.images import LOOKED_AT_LABELS
 from ..encode import TableEncoder, is_frame
 from ..estimator import PUEstimator
 from ..files.run_folder import Json, RunFolder
-from ..files.scores import score_lines
 from ..inputs import read_labels
 from ..looked import FOUND, NEGATIVE
 from ..methods import make
@@ -27,9 +24,9 @@ from ..methods.auto import AutoPU
 from ..notebook import found_by, table, tiles
 from ..params import near
 from ..prior import is_number
-from ..progress import busy
 from ..train import launch
 from .all_rows import all_rows
+from .keeping import kept
 from .large import LargeTable, Sample, encoded
 from .looking import as_ids, with_verdicts
 from .pictures import method_for
@@ -207,7 +204,7 @@ def fit_file(
         negatives=int((s == NEGATIVE).sum()),
         found=int((s == FOUND).sum()),
     )
-    return answer if run is None else _kept(answer, X, s, run, report)
+    return answer if run is None else kept(answer, X, s, run, report)
 
 
 def _warn_of_labels(model: PUEstimator, looked: bool, values: Labels) -> None:
@@ -225,33 +222,6 @@ def _warn_of_labels(model: PUEstimator, looked: bool, values: Labels) -> None:
             UserWarning,
             stacklevel=3,
         )
-
-
-def _kept(answer: Answer, X: Any, s: np.ndarray, run: RunFolder, report: bool) -> Answer:
-    """Write what stands beside the model: the seconds, the ranked rows and the page."""
-    ranked = answer.ranked
-    with run.answering():
-        if answer.images is not None and answer.images.broken:
-            run.keep_broken(answer.images.broken)
-        if not answer.finished_before:
-            run.keep_seconds(answer.seconds)
-        with _read_only_is_fine(run, answer.finished_before):
-            run.keep_ranked(lambda: score_lines(*(ranked[name].to_numpy() for name in ranked)))
-        if report:
-            try:
-                with busy("making the page"):
-                    answer = _with_facts(answer, X, s)
-                    with _read_only_is_fine(run, answer.finished_before):
-                        _write_page(answer, run)
-            except OSError:  # such as a full disk, which the user must know
-                raise
-            except Exception as error:  # a mistake of ours must not cost the user a finished fit
-                warnings.warn(
-                    f"the page could not be made ({type(error).__name__}: {error}); model and scores are in {run}",
-                    UserWarning,
-                    stacklevel=3,
-                )
-    return answer
 
 
 def _fit_large(
@@ -325,7 +295,7 @@ def _fit_large(
         found=int((s == FOUND).sum()),
         sample=sample,
     )
-    return answer if run is None else _kept(answer, X, s_X.astype(np.int64), run, report)
+    return answer if run is None else kept(answer, X, s_X.astype(np.int64), run, report)
 
 
 def _refuse_held_out(model: PUEstimator, rows: int) -> None:
@@ -356,36 +326,6 @@ def _count_all(model: PUEstimator, unlabelled: int, run: RunFolder | None) -> No
     model.cut_ = replace(cut, held_out=replace(cut.held_out, total=unlabelled)).moved(cut.choice)
     if run is not None:
         model._fitted().write(run.path / RunFolder.MODEL)
-
-
-@contextmanager
-def _read_only_is_fine(run: RunFolder, finished: bool) -> Iterator[None]:
-    """Warn only, where the answer of a finished run cannot be written again: its folder may be mounted read-only."""
-    try:
-        yield
-    except OSError as error:
-        if not finished or error.errno not in (errno.EROFS, errno.EACCES, errno.EPERM):
-            raise
-        warnings.warn(
-            f"{error.filename or run} cannot be written ({error.strerror}); what is there stays as it is",
-            UserWarning,
-            stacklevel=4,
-        )
-
-
-def _with_facts(answer: Answer, X: Any, s: np.ndarray) -> Answer:
-    from .facts import facts
-
-    return replace(answer, facts=facts(answer, X, s))
-
-
-def _write_page(answer: Answer, run: RunFolder) -> None:
-    """Write report.json and report.html."""
-    from ..report.page import write_page
-
-    assert answer.facts is not None
-    run.keep_facts(answer.facts)
-    write_page(run.path)
 
 
 def _ranked(model: PUEstimator, X: Any, s: np.ndarray, ids: np.ndarray | None) -> pd.DataFrame:

@@ -30,7 +30,7 @@ import numpy as np
 
 from ..files import atomic
 from ..files.lock import lock
-from ..files.run_folder import read_log
+from ..files.log import read_log
 from ..progress import Bar, busy
 from .decode import Passing, decoded
 from .places import home

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
 import os
 import re
@@ -16,31 +15,14 @@ from . import atomic
 from .config import CONFIG_RULES, differences
 from .fitted import Fitted, is_estimate
 from .lock import LOCK, lock, unwritable
+from .log import Json, log_lines, read_log
 from .scores import cell
+from .trials import Trials
 
 if TYPE_CHECKING:
     import numpy as np
 
     from .tensors import Tensors
-
-Json = dict[str, Any]  # an object of a JSON file: config.json, a line of metrics.jsonl
-
-
-def log_lines(rows: Iterable[Json]) -> str:
-    return "".join(json.dumps(row) + "\n" for row in rows)
-
-
-def read_log(path: Path) -> Iterator[Json]:
-    if not path.exists():
-        return
-    for line in path.read_bytes().splitlines():
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError):  # a kill tore this line
-            return
-        if not isinstance(row, dict):
-            return  # neither a torn or damaged line nor what follows it counts
-        yield row
 
 
 def _is_epoch(row: Json) -> bool:
@@ -48,7 +30,7 @@ def _is_epoch(row: Json) -> bool:
     return isinstance(stage, str) and type(epoch) is int and isinstance(share, (int, float))
 
 
-class RunFolder:
+class RunFolder(Trials):
     """The folder of one run.
 
     config.json     method, parameters, data, seed and versions; written first
@@ -82,9 +64,9 @@ class RunFolder:
     ENCODER, ENCODER_ARRAYS = "encoder.json", "encoder.safetensors"
     SCORES, RESULT, RANKED, DONE = "scores.npz", "result.json", "scores.csv", "done"
     SCORED = "scores.parquet"
-    FACTS, PAGE, TRIALS, BROKEN = "report.json", "report.html", "trials.jsonl", "broken.csv"
+    FACTS, PAGE, BROKEN = "report.json", "report.html", "broken.csv"
     NAMES = frozenset({CONFIG, LOG, PRIOR, SECONDS, WEIGHTS, MODELS, MODEL, SCORES, RESULT, RANKED, SCORED, FACTS, PAGE,
-                       TRIALS, BROKEN, ENCODER, ENCODER_ARRAYS, "ranked.csv", DONE, LOCK})  # fmt: skip
+                       Trials.TRIALS, BROKEN, ENCODER, ENCODER_ARRAYS, "ranked.csv", DONE, LOCK})  # fmt: skip
 
     def __init__(self, path: str | Path):
         self.path = Path(path)
@@ -367,35 +349,6 @@ class RunFolder:
         from . import arrays
 
         arrays.write_npz(self.path / self.SCORES, scores)
-
-    # ------------------------------------------------- a search for settings
-
-    def trials(self) -> list[Json]:
-        """The trials so far, up to the first line that is torn or damaged."""
-        return list(read_log(self.path / self.TRIALS))
-
-    def rewrite_trials(self, rows: Iterable[Json]) -> None:
-        atomic.write(self.path / self.TRIALS, log_lines(rows).encode())
-
-    def append_trial(self, row: Json) -> None:
-        atomic.append(self.path / self.TRIALS, log_lines([row]).encode())
-
-    def trial_scores(self, number: int) -> np.ndarray | None:
-        """The held-out scores of a trial; None where they are missing or damaged."""
-        from . import arrays
-
-        try:
-            return arrays.read_npz(self._trial(number), "score")["score"]
-        except arrays.DAMAGED:
-            return None
-
-    def keep_trial_scores(self, number: int, score: np.ndarray) -> None:
-        from . import arrays
-
-        arrays.write_npz(self._trial(number), {"score": score})
-
-    def _trial(self, number: int) -> Path:
-        return self.path / f"trial-{number:04d}.npz"
 
     def finished_at(self) -> float:
         """When the run ended, in seconds since 1970."""

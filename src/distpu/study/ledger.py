@@ -14,7 +14,7 @@ from typing import Any
 
 from ..files import atomic
 from ..files.lock import lock
-from ..files.run_folder import log_lines
+from ..files.log import log_lines
 from .runs import Kept, Outcome, Result
 
 RUNS = "runs.jsonl"
