@@ -111,8 +111,8 @@ def test_dates_of_many_spellings(texts):
 
 def test_numbers_too_long_for_a_float_and_empty_lists():
     long = pd.DataFrame({"a": [10**400, 1, None] * 20, "b": np.arange(60) % 7}, dtype=object)
-    with pytest.raises(ValueError, match="Input X contains infinity .* 20 in 20 rows, first in row 0, column 'a'"):
-        TableEncoder().fit(long)
+    found = TableEncoder().fit(long)  # beyond 2**53 whole numbers name something, as texts do
+    assert found.columns_[0].kind == "category" and found.transform(long)[:3, 0].tolist() == [1, 0, 0]
     empty = TableEncoder().fit(pd.DataFrame({"a": [[]] * 60, "b": np.arange(60) % 7}))
     assert empty.columns_[0].done == "left out: its lists do not hold numbers of one length"
 
