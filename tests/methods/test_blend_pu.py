@@ -104,5 +104,7 @@ def test_a_wide_sparse_table_stays_sparse(fitted, monkeypatch):
 
 def test_other_columns_than_numbers_are_refused():
     X = np.array([["a", 1], ["b", 2], ["c", 3], ["d", 4]], dtype=object)
-    with pytest.raises(ValueError, match="could not convert string to float|takes numbers"):
+    with pytest.raises(
+        ValueError, match="could not convert string to float|takes numbers|holds texts, where numbers are wanted"
+    ):
         BlendPU().fit(X, [1, 1, 0, 0])

@@ -85,7 +85,9 @@ def test_rows_without_numbers_are_refused():
     import pandas as pd
 
     X = pd.DataFrame({"a": ["x", "y"] * 20, "b": np.arange(40.0)})
-    with pytest.raises(ValueError, match="reliable='knn' needs columns of numbers, or texts; .* or use 'spy'"):
+    with pytest.raises(
+        ValueError, match="column 'a' of X holds texts, where numbers are wanted; .* without encode=False"
+    ):
         TwoStep(reliable="knn", encode=False).fit(X, np.arange(40) < 10)
 
 
