@@ -107,7 +107,7 @@ class DistPUPlus(NetworkMethod):
     # both parts
     warm_up_epochs: int = tuned(30, "epochs on weak views, before the teacher teaches", least=0,
                                 search=(3, 60, "log"))  # fmt: skip
-    epochs: int = tuned(70, "epochs on strong views with the teacher", least=1, search=(10, 400, "log"))
+    epochs: int = tuned(90, "epochs on strong views with the teacher", least=1, search=(10, 400, "log"))
     views: Any = param(
         "auto", "random views of the images: 'auto' by the kind of images, 'weak', 'none', or a function"
     )
