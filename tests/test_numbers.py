@@ -73,6 +73,21 @@ def test_dist_pu_beside_the_paper_in_six_metrics():
             assert table("docs/results.md", "Dist-PU")[f"{SETS[dataset]}, the paper"] == paper
 
 
+def test_dist_pu_plus_is_that_of_the_runs():
+    cnn = dict(method="dist-pu-plus", dataset="cifar-10", variant="CNN-13")
+    mlp = dict(method="dist-pu-plus", dataset="fashion-mnist", variant="MLP")
+    runs = {"CIFAR-10": ("plus-cifar-10", cnn), "Fashion-MNIST": ("plus-other-sets", mlp)}
+    row = next(cells for name, cells in table("README.md", "accuracy", "Fashion-MNIST").items() if "Dist-PU+" in name)
+    for place, dataset in enumerate(("Fashion-MNIST", "CIFAR-10")):
+        name, wanted = runs[dataset]
+        accuracy, auc = (values(name, metric, **wanted) for metric in ("accuracy", "auc"))
+        assert row[2 * place].strip("*") == shown(accuracy)
+        said = table("docs/methods/dist-pu-plus.md", "data set", "network", under="## Measured")[dataset]
+        assert said[2:4] == [shown(accuracy), shown(auc)]
+        seeds = [line["seed"] for line in lines_of(name, keep="last", **wanted)]
+        assert said[1] in (", ".join(map(str, seeds)), f"{seeds[0]} to {seeds[-1]}") and min(seeds) >= 5
+
+
 def test_which_rows_are_near_dist_pu_and_which_are_far_from_the_paper():
     near, better, worse = ({dataset: set() for dataset in SETS} for _ in range(3))
     for method, label, dataset, published in cells():
