@@ -41,7 +41,8 @@ METHODS: dict[str, tuple[str, dict[str, Any]]] = {  # the name in the table -> m
 }
 NETWORKS = ("pan", "pulns", "genpu")
 TEXTS = ("youtube_spam", "review_sentences")
-ON_TEXTS = ("blend-pu", "two-step", "two-step, 1-dnf", "two-step, knn", "s-em", "llgc", "kldce", "ldce", "max-margin")
+ON_TEXTS = ("blend-pu", "two-step", "two-step, 1-dnf", "two-step, knn", "s-em", "llgc", "kldce", "ldce", "max-margin",
+            *NETWORKS)  # fmt: skip
 
 
 def line(table: str, name: str, x: Any, s: np.ndarray, xt: Any, y: np.ndarray, truth: float, **more: Any) -> dict:
@@ -90,7 +91,8 @@ def texts(source: Any, methods: list[str], done: set[tuple[str, str]]) -> list[d
         for name in methods:
             if (f"{table}, words", name) not in done:
                 inside = {"estimator": LogisticRegression(max_iter=1000)} if METHODS[name][0] == "two-step" else {}
-                lines.append(line(f"{table}, words", name, x, s, xt, y, truth, **inside))
+                a, b = (x.toarray(), xt.toarray()) if METHODS[name][0] in NETWORKS else (x, xt)  # networks are dense
+                lines.append(line(f"{table}, words", name, a, s, b, y, truth, **inside))
     return lines
 
 
