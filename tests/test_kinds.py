@@ -78,6 +78,64 @@ def test_a_frame_that_is_not_encoded_must_hold_numbers(frame, method):
 
 
 @pytest.mark.parametrize("method", METHODS)
+def test_a_column_of_objects_that_is_not_encoded_must_hold_numbers(method):
+    for column, says in ((DAYS.tz_localize("UTC"), "Timestamp"), (DAYS.to_period("D"), "Period"), ([{}] * 60, "dict"),
+                         (DAYS.date, "date"), ([[1]] * 60, "list")):  # fmt: skip
+        with pytest.raises(ValueError, match=f"column 'd' of X holds values of type {says}, where numbers are wanted"):
+            fitted(method, pd.DataFrame({"a": X[:, 0], "d": column}), encode=False)
+    with pytest.raises(ValueError, match="^Complex data not supported: column 'd' of X has type complex64; [^\n]*$"):
+        fitted(method, pd.DataFrame({"a": X[:, 0], "d": X[:, 0] * 1j}), encode=False)
+    with pytest.raises(ValueError, match="^X has two columns 'a'; rename or drop one of them$"):
+        fitted(method, pd.DataFrame(X[:, :2], columns=["a", "a"]), encode=False)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("kind", ["pandas", "objects", "polars", "arrow in pandas", "blank"])
+def test_time_spans_beside_numbers_are_seconds(method, kind):
+    spans = pd.Series(pd.to_timedelta(RANDOM.permutation(60), unit="h"))
+    if kind == "blank":
+        spans[3] = pd.NaT
+    told = {"objects": object, "arrow in pandas": "duration[ns][pyarrow]"}.get(kind)
+    frame = pd.DataFrame({"a": X[:, 0], "d": spans if told is None else spans.astype(told)})
+    frame = pl.DataFrame(frame) if kind == "polars" else frame
+    seconds = pd.DataFrame({"a": X[:, 0].astype(float), "d": spans.dt.total_seconds()})
+    here, there = fitted(method, frame), fitted(method, seconds)
+    np.testing.assert_array_equal(here.decision_function(frame), there.decision_function(seconds))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_lazy_frame_of_polars_is_collected(method):
+    frame = pl.DataFrame({"a": X[:, 0], "b": X[:, 1]})
+    here, there = fitted(method, frame.lazy()), fitted(method, frame)
+    np.testing.assert_array_equal(here.decision_function(frame.lazy()), there.decision_function(frame))
+
+
+def test_whole_numbers_of_128_bits_in_polars():
+    frame = pl.DataFrame({"a": X[:, 0], "b": pl.Series([2**100 + i for i in range(60)], dtype=pl.Int128)})
+    np.testing.assert_array_equal(
+        fitted("nnpu", frame).decision_function(frame), fitted("nnpu", frame[["a"]]).decision_function(frame[["a"]])
+    )
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("rows", [X[:, 0], X[:, 0].tolist()], ids=["array", "list"])
+def test_rows_of_one_axis_are_refused_without_their_values(method, rows):
+    with pytest.raises(ValueError, match=r"^Expected 2D array, .* X has shape \(60,\)\. Reshape your data: [^\n]*$"):
+        fitted(method, rows)
+
+
+def test_weights_are_numbers():
+    for weight in (["1"] * 60, np.full(60, 1j), np.ones(60).astype("m8[s]"), [10**400] * 60):
+        with pytest.raises(ValueError, match="sample_weight holds values that are no numbers"):
+            small("elkan-noto", prior=0.4).fit(X, S, sample_weight=weight)
+
+
+def test_a_network_that_is_made_already_is_refused():
+    with pytest.raises(ValueError, match="network is a Linear, which .*; give a function that makes a new one"):
+        small("nnpu", prior=0.4, network=torch.nn.Linear(3, 1)).fit(X, S)
+
+
+@pytest.mark.parametrize("method", METHODS)
 def test_a_masked_value_is_missing(method):
     mask = RANDOM.random(X.shape) < 0.1
     masked = np.ma.masked_array(X, mask=mask)
@@ -176,6 +234,12 @@ def test_a_message_repeats_no_long_value(name):
     with pytest.raises(ValueError) as error:
         small("nnpu", **{"prior": 0.4, "epochs": 1, name: "q" * 10_000}).fit(X, S)
     assert name in str(error.value) and "qqq...qqq" in str(error.value) and len(str(error.value)) < 400
+
+
+def test_a_prior_of_400_digits():
+    with pytest.raises(ValueError, match=r"^prior=1000+\.\.\.0+ must lie strictly between 0 and 1") as error:
+        small("nnpu", prior=10**400).fit(X, S)
+    assert len(str(error.value)) < 250
 
 
 def test_messages_of_data_repeat_no_long_value():

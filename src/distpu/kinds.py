@@ -48,6 +48,8 @@ def from_torch(value: Any, what: str) -> Any:
 def plain_rows(X: Any) -> Any:
     """Return rows without what an array may hide: a tensor becomes an array, and a masked value becomes NaN."""
     X = from_torch(X, "X")
+    if type(X).__name__ == "LazyFrame":  # of polars
+        return X.collect()
     if not isinstance(X, np.ma.MaskedArray):
         return X
     if not np.ma.is_masked(X):
@@ -59,15 +61,16 @@ def plain_rows(X: Any) -> Any:
 
 def refuse_no_rows(X: Any) -> None:
     """Refuse an array that would be read as numbers of another meaning. Frames and lists pass."""
+    if getattr(getattr(X, "dtype", None), "kind", "") == "c":  # dense or sparse
+        raise ValueError(f"Complex data not supported: X has type {X.dtype}; give real numbers")
     if not isinstance(X, np.ndarray):
         return
+    _refuse_flat(X)
     if X.ndim > 2 and 0 in X.shape[1:]:
         raise ValueError(f"X has shape {X.shape}, so its images have no pixels; give images with at least one")
     if X.dtype.names is not None:
         names = ", ".join(map(repr, X.dtype.names[:5]))
         raise ValueError(f"X is a structured array with the fields {names}; give a data frame: pandas.DataFrame(X)")
-    if X.dtype.kind == "c":
-        raise ValueError(f"Complex data not supported: X has type {X.dtype}; give real numbers")
     if X.dtype.kind in "mM":
         what = "dates" if X.dtype.kind == "M" else "time spans"
         raise ValueError(f"X holds {what} ({X.dtype}), whose numbers depend on their unit; {_remedy(X.dtype.kind)}")
@@ -80,7 +83,7 @@ def refuse_no_numbers(X: Any) -> None:
         for name in X.columns:
             column = X[name]
             if getattr(column, "ndim", 1) == 1 and str(column.dtype).lower() not in FLOATS:
-                _refuse_kind(np.asarray(column), f"column {short(name)} of X")
+                _refuse_column(np.asarray(column), f"column {short(name)} of X")
         return
     if isinstance(X, (list, tuple)):
         try:
@@ -88,7 +91,30 @@ def refuse_no_numbers(X: Any) -> None:
         except ValueError:  # rows of different lengths: scikit-learn says so
             return
     if isinstance(X, np.ndarray):
+        _refuse_flat(X)
         _refuse_kind(X, "X")
+
+
+def _refuse_flat(x: np.ndarray) -> None:
+    """Say it without the values: scikit-learn shows a thousand of them. One text a row is for a classifier to read."""
+    if x.ndim == 1 and x.dtype.kind in "biuf":
+        raise ValueError(
+            f"Expected 2D array, got 1D array instead: X has shape {x.shape}. Reshape your data: X.reshape(-1, 1) if "
+            "it is one column, X.reshape(1, -1) if it is one row"
+        )
+
+
+def _refuse_column(x: np.ndarray, what: str) -> None:
+    """Refuse a column of a frame that is to be taken as it is and holds no numbers."""
+    if x.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported: {what} has type {x.dtype}; give real numbers")
+    _refuse_kind(x, what)
+    odd = next((v for v in x if v is not None and not hasattr(v, "__float__")), None) if x.dtype.kind == "O" else None
+    if odd is not None:
+        raise ValueError(
+            f"{what} holds values of type {type(odd).__name__}, where numbers are wanted; give numbers, or a data "
+            "frame without encode=False, which encodes them"
+        )
 
 
 FLOATS = frozenset(["float16", "float32", "float64", "bool", "boolean", "uint8", "int8", "int16", "int32", "uint16"])

@@ -25,8 +25,11 @@ def read_weights(sample_weight: Any, rows: int) -> np.ndarray | None:
     if np.ma.is_masked(sample_weight):
         raise ValueError(f"sample_weight holds masked values; {RULE}")
     try:
-        weight = np.asarray(sample_weight, dtype=np.float64)
-    except (TypeError, ValueError):
+        given = np.asarray(sample_weight)
+        if given.dtype.kind not in "biufO" or any(isinstance(v, (str, bytes)) for v in given.flat[:1]):
+            raise TypeError  # NumPy would make numbers of texts, time spans and complex numbers
+        weight = given.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"sample_weight holds values that are no numbers; {RULE}") from None
     if weight.ndim == 0:
         weight = np.full(rows, float(weight))

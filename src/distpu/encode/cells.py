@@ -78,7 +78,7 @@ def cells_of(column: pd.Series) -> Cells:
         return Cells("number", number=column.to_numpy(dtype=np.float64, na_value=np.nan))
     if types.is_datetime64_any_dtype(dtype):
         return Cells("date", date=_utc(column).to_numpy().astype("datetime64[us]"))
-    if types.is_timedelta64_dtype(dtype):
+    if types.is_timedelta64_dtype(dtype) or str(dtype).startswith("duration"):  # of pandas, or of pyarrow in it
         return Cells("number", number=column.dt.total_seconds().to_numpy(dtype=np.float64))
     if types.is_object_dtype(dtype) or str(dtype).startswith(
         ("list", "large_list", "struct", "decimal", "date", "time")

@@ -28,20 +28,24 @@ def as_pandas(X: Any) -> pd.DataFrame:
         if hasattr(X, "collect"):
             X = X.collect()
         X = pd.DataFrame({name: _of_polars(X[name]) for name in X.columns})
+    refuse_twice(X)
     names = names_of(X)
-    twice = (
-        next((name for i, name in enumerate(names) if name in names[:i]), None)
-        if len(set(names)) < len(names)
-        else None
-    )
-    if twice is not None:
-        raise ValueError(f"X has two columns {short(twice)}; rename or drop one of them")
     if names != list(X.columns):
         X = X.set_axis(names, axis=1)
     return X
 
 
+def refuse_twice(X: Any) -> None:
+    """Refuse a frame with two columns of one name."""
+    names = names_of(X)
+    if len(set(names)) == len(names):
+        return
+    twice = next(name for i, name in enumerate(names) if name in names[:i])
+    raise ValueError(f"X has two columns {short(twice)}; rename or drop one of them")
+
+
 def _of_polars(column: Any) -> Any:
     kind = str(column.dtype)
     plain = kind.startswith(("Int", "UInt", "Float", "Boolean", "Datetime", "Date")) and not column.null_count()
+    plain = plain and not kind.endswith("128")  # NumPy has no whole numbers of 128 bits
     return column.to_numpy() if plain else pd.Series(column.to_list(), dtype=None if len(column) else object)

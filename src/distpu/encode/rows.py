@@ -16,7 +16,7 @@ from ..files.run_folder import RunFolder
 from ..inputs import read_labels
 from ..kinds import plain_rows, refuse_no_rows
 from ..weights import read_weights
-from .frames import as_pandas, is_frame, names_of
+from .frames import as_pandas, is_frame, names_of, refuse_twice
 from .table import TableEncoder
 
 
@@ -60,6 +60,8 @@ class Encodes:
             self.encoder_ = X.encoder
             return self._named(self._check_rows(X.x, reset=True))
         refuse_no_rows(X := plain_rows(X))
+        if is_frame(X):
+            refuse_twice(X)
         if not is_frame(X) or not self._encodes() or _pixels(X):
             return self._check_rows(X, reset=True)
         if 0 in X.shape or len(X) < 2:
@@ -75,7 +77,7 @@ class Encodes:
             self.encoder_ = encoder.fit(X, s)
         else:
             self.encoder_ = encoder.fit(as_pandas(X).iloc[np.flatnonzero(seen)], None if s is None else s[seen])
-        if encoder.plain_ and seen is not None:
+        if encoder.plain_ and (seen is not None or _spans(X)):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)  # rows that do not count may hold anything
                 X = encoder.numbers(X).set_axis(_passed(X).columns, axis=1)
@@ -150,6 +152,13 @@ def _labels(y: Any, rows: int, seen: Any, positive: Any, negative: Any, found: A
 
 def _passed(X: Any) -> Any:
     return as_pandas(X) if type(X).__module__.split(".")[0] == "pyarrow" else X
+
+
+def _spans(X: Any) -> bool:
+    """Whether a frame holds time spans, which an encoder counts in seconds."""
+    X = _passed(X)
+    dtypes = (X.infer_objects() if hasattr(X, "infer_objects") else X).dtypes
+    return any(str(dtype).lower().startswith(("timedelta", "duration")) for dtype in dtypes)
 
 
 def _pixels(X: Any) -> bool:

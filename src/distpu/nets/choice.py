@@ -49,6 +49,7 @@ def body(network: str | Callable[..., nn.Module], shape: Shape) -> nn.Module:
 
     The callable gets the shape of a row if it has a parameter without a default.
     """
+    _refuse_made(network)
     if callable(network):
         takes_shape = any(
             p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
@@ -64,9 +65,18 @@ def body(network: str | Callable[..., nn.Module], shape: Shape) -> nn.Module:
 
 def check(network: str | Callable[..., nn.Module], scaling: str, shape: Shape) -> None:
     """Refuse a network or a scaling that cannot take rows of such a shape."""
+    _refuse_made(network)
     name = None if callable(network) else _known(network, shape)
     if scaling == "imagenet" and not takes_imagenet(name, shape):
         raise ValueError(f"scaling='imagenet' takes images with 3 channels, but rows have shape {shape}; use 'auto'")
+
+
+def _refuse_made(network: object) -> None:
+    if isinstance(network, nn.Module):
+        raise ValueError(
+            f"network is a {type(network).__name__}, which a second fit would train on; give a function that makes a "
+            "new one: network=lambda: ..."
+        )
 
 
 def takes_imagenet(name: str | None, shape: Shape) -> bool:

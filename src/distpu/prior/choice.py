@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 
 from ..inputs import read_labels
+from ..kinds import short
 from ..params import near
 from .estimator import Estimate, PriorEstimator, inside
 from .known import PRIORS
@@ -23,7 +24,8 @@ def check_prior(prior: Any) -> None:
     """Refuse what prior= may not be."""
     if is_number(prior):
         if not 0 < prior < 1:
-            raise ValueError(f"prior={prior} must lie strictly between 0 and 1 (or be 'auto' or an estimator's name)")
+            rule = "must lie strictly between 0 and 1 (or be 'auto' or an estimator's name)"
+            raise ValueError(f"prior={short(prior)} {rule}")
         return
     if isinstance(prior, str):
         if prior != "auto" and prior not in PRIORS:
