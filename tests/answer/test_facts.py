@@ -2,6 +2,7 @@
 
 import json
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -9,8 +10,9 @@ import pytest
 
 from distpu import fit_file
 from distpu.answer import drivers as driving
-from distpu.answer.curves import cuts_by_probability
+from distpu.answer.curves import cuts_by_probability, other_priors
 from distpu.answer.words import counts_explained
+from distpu.report.html import percent
 from distpu.threshold import expected
 
 QUICK = dict(method="blend-pu", folds=3, trees=20, bags=2)
@@ -59,6 +61,16 @@ def test_the_counts_are_those_of_the_answer(table, answer):
     assert facts["command"].startswith("distpu predict ") and facts["versions"]["distpu"]
     assert [one["name"] for one in facts["columns"]] == ["a", "b", "c"]
     assert {one["name"] for one in facts["findings"]} >= {"copies", "give-away", "separability", "row order"}
+
+
+def test_no_two_lines_say_the_same_share(answer):
+    used, shares = answer.prior, [line["prior"] for line in answer.facts["sensitivity"]]
+    assert used in shares and sum(abs(share / used - 1) < 0.05 for share in shares) == 1
+    held = SimpleNamespace(
+        held_out=SimpleNamespace(total=3004), prior=0.4211, expected=lambda _: SimpleNamespace(precision=0.65)
+    )
+    shares = [line["prior"] for line in other_priors(held, (0.0763, 0.6631))]
+    assert len({percent(share) for share in shares}) == len(shares)
 
 
 def test_the_column_that_tells_drives_the_scores(answer):

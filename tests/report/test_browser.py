@@ -56,6 +56,38 @@ def test_the_page_is_quiet_and_as_wide_as_the_screen(answer, shown, width, schem
     assert light == (scheme == "light")
 
 
+OVER_THE_EDGE = """[...document.querySelectorAll('svg.chart text')].filter(e => {
+  const box = e.getBBox(), room = e.ownerSVGElement.viewBox.baseVal;
+  return box.x < 0 || box.x + box.width > room.width;
+}).map(e => e.textContent)"""
+
+
+def test_no_text_of_a_chart_is_cut_off(answer, shown):
+    names = ["Rotten Tomatoes Rating", "CUSTOMER_ACCOUNT_BALANCE", "客户年龄" * 6, "a" * 60]
+    columns = [{**answer.facts["drivers"]["columns"][0], "column": name} for name in names]
+    point = answer.facts["curve"]["points"][-1]
+    ends_on_a_tick = [*answer.facts["curve"]["points"], {**point, "rows": 3000}]
+    facts = {**answer.facts, "drivers": {**answer.facts["drivers"], "columns": columns}}
+    tab = shown(page(facts | {"curve": {**facts["curve"], "points": ends_on_a_tick}}))
+    assert tab.evaluate(OVER_THE_EDGE) == []
+
+
+LINES_OF_A_WORD = """[...document.querySelectorAll('#top td bdi')].filter(e => e.textContent == 'Contemporary Fiction')
+  .map(e => {
+    const range = document.createRange();
+    range.setStart(e.firstChild, 0);
+    range.setEnd(e.firstChild, 'Contemporary'.length);
+    return range.getClientRects().length;
+  })"""
+
+
+def test_an_ordinary_word_stays_in_one_piece(answer, shown):
+    cells = ["Contemporary Fiction"] + ["Walt Disney Films"] * 7
+    top = {**answer.facts["top"], "columns": [f"column {i}" for i in range(len(cells))]}
+    tab = shown(page({**answer.facts, "top": {**top, "rows": [{**row, "cells": cells} for row in top["rows"]]}}))
+    assert set(tab.evaluate(LINES_OF_A_WORD)) == {1}
+
+
 def test_the_slider_says_what_a_cut_gives(answer, shown):
     tab = shown(page(answer.facts), 390)
     points = answer.facts["curve"]["points"]

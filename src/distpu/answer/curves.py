@@ -112,7 +112,8 @@ def other_priors(cut: FittedCut, interval: tuple[float, float] | None) -> list[d
     total, today = cut.held_out.total, cut.expected(interval)
     low, high = interval or (cut.prior / 2, min(0.9, cut.prior * 1.5))
     ends = max(1 / (1 + total), low / 1.5), min(0.98, max(high, cut.prior) * 1.5)
-    by_count = {round(prior * total): prior for prior in [*np.geomspace(*ends, PRIORS - 1).tolist(), cut.prior]}
+    others = [prior for prior in np.geomspace(*ends, PRIORS - 1).tolist() if not 0.95 < prior / cut.prior < 1.05]
+    by_count = {round(prior * total): prior for prior in [*others, cut.prior]}
     return [
         {
             "prior": prior,

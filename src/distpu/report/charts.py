@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .html import key, paragraph, percent, text
-from .svg import Chart, bars, share
+from .svg import BARS_FROM, Chart, bars, cut, share
 
 Facts = dict[str, Any]
 SHOWN = 12  # bars
@@ -90,9 +90,8 @@ def members_chart(members: Facts) -> str:
     return bars(rows, "Weights of the models")
 
 
-def _name(name: str, most: int = 20) -> str:
-    name = str(name)
-    return text(name if len(name) <= most else name[: most - 1] + "…")
+def _name(name: str) -> str:
+    return text(cut(str(name), BARS_FROM - 10))
 
 
 CSS = ("one", "other", "third", "fourth")

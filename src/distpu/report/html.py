@@ -8,6 +8,7 @@ from html import escape
 from typing import Any
 
 SHORT = 18  # characters of a cell that is not broken into lines
+WORD = 14  # characters of a word that is not broken
 # Control characters, marks that turn the direction of text round, and halves of characters: they are spelt out.
 _ODD = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 
@@ -23,8 +24,12 @@ def user(value: Any) -> str:
 
 
 def cell(value: Any) -> str:
-    """Return a user's value for a table. A short one stays on one line."""
-    return f'<span class="short">{user(value)}</span>' if len(str(value)) <= SHORT else user(value)
+    """Return a user's value for a table. A short one stays on one line, and a short word in one piece."""
+    said = str(value)
+    if len(said) <= SHORT:
+        return f'<span class="short">{user(said)}</span>'
+    whole = max(map(len, said.split()), default=0) <= WORD
+    return f'<span class="words">{user(said)}</span>' if whole else user(said)
 
 
 def join(*parts: str) -> str:

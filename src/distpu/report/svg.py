@@ -6,7 +6,9 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from html import escape
+from unicodedata import east_asian_width
 
+BARS_FROM = 158  # where the bars begin, right of their texts
 Points = Sequence[tuple[float, float]]
 
 
@@ -19,6 +21,18 @@ def number(value: float) -> str:
 
 def share(value: float) -> str:
     return f"{100 * value:.3g} %"
+
+
+def wide(text: str) -> float:
+    """Return about how many units a text takes in a chart, in a wide font. Capitals and Chinese signs take more."""
+    return sum(13.0 if east_asian_width(c) in "WF" else 9.5 if c.isupper() else 8.1 for c in text)
+
+
+def cut(text: str, room: float) -> str:
+    """Return as much of the text as fits into the room."""
+    while wide(text) > room:
+        text = text.removesuffix("…")[:-1] + "…"
+    return text
 
 
 def ticks(low: float, high: float, most: int = 6) -> list[float]:
@@ -109,8 +123,9 @@ class Chart:
             text = escape(self.y_text(value))
             parts.append(f'<text x="{self.left - 7}" y="{at + 4}" text-anchor="end">{text}</text>')
         for value in ticks(*self.x, most=5):
-            text = escape(self.x_text(value))
-            parts.append(f'<text x="{self.px(value)}" y="{low + 18}" text-anchor="middle">{text}</text>')
+            said = self.x_text(value)
+            at = min(self.px(value), round(self.width - wide(said) / 2, 1))  # the last one does not reach over the edge
+            parts.append(f'<text x="{at}" y="{low + 18}" text-anchor="middle">{escape(said)}</text>')
         parts.append(f'<line class="axis" x1="{self.left}" x2="{self.width - self.right}" y1="{low}" y2="{low}"/>')
         middle = (self.left + self.width - self.right) / 2
         if self.x_label:
@@ -126,7 +141,7 @@ class Chart:
 
 def bars(rows: Sequence[tuple[str, float, float, str]], title: str, width: int = 480) -> str:
     """Draw horizontal bars: text, value, error, and what stands at the end of the bar. Negative values have no bar."""
-    step, left, right = 30, 150, 74
+    step, left, right = 30, BARS_FROM, 74
     most = max([value + error for _, value, error, _ in rows] + [1e-12])
     parts = []
     for k, (text, value, error, end) in enumerate(rows):
