@@ -42,6 +42,7 @@ def test_npz_label_may_be_named(tmp_path):
     "arrays, told",
     [
         ({"features": np.ones((2, 2))}, "has no array 'X' (it has 'features')"),
+        ({}, "has no array 'X' (it has none)"),
         ({"X": np.array([[1, None]], object)}, "Object arrays cannot be loaded"),
         ({"X": np.ones((2, 2)), "y": np.array([1, None], object)}, "Object arrays cannot be loaded"),
         ({"X": np.array([["a"]])}, "'X' has shape (1, 1) and type <U1); give numbers"),

@@ -140,4 +140,6 @@ def test_the_data_and_folders_are_refused(tmp_path):
         write_out(data, b"", link)
     with pytest.raises(ValueError, match="is a folder; name a file"):
         check_out(tmp_path)
+    with pytest.raises(ValueError, match="data.csv/new/x.csv cannot lie in .*data.csv, which is a file; name another"):
+        check_out(data / "new/x.csv")
     assert data.read_text() == "precious"

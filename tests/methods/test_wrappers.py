@@ -507,6 +507,13 @@ def test_a_classifier_that_scores_nothing_is_refused(name, toy):
         small(name, LinearRegression(), prior=0.4).fit(X, s)
 
 
+@pytest.mark.parametrize("given", ["x", 1, RandomForestClassifier], ids=["text", "number", "class"])
+def test_what_is_no_classifier_is_refused(given, toy):
+    X, s, _ = toy
+    with pytest.raises(ValueError, match="^estimator=.* is no classifier; give one, such as RandomForestClassifier()"):
+        small("elkan-noto", given).fit(X, s)
+
+
 INSIDE = {
     "default": None,
     "forest": RandomForestClassifier(10),

@@ -37,4 +37,4 @@ def one_line(what: str | Path | None, remedy: str, discard: Path | None = None):
 
 def some(names: Iterable) -> str:
     names = [short(str(name)) for name in names]
-    return ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
+    return (", ".join(names[:10]) or "none") + (f" and {len(names) - 10} more" if len(names) > 10 else "")

@@ -24,6 +24,9 @@ def check_out(path: Path, *inputs: str | Path) -> None:
             raise ValueError(f"{path} would overwrite the data; name another file")
     if goal.is_dir():
         raise ValueError(f"{path} is a folder; name a file")
+    above = next((folder for folder in goal.parents if folder.exists()), None)
+    if above is not None and not above.is_dir():
+        raise ValueError(f"{path} cannot lie in {above}, which is a file; name another file")
     if goal.is_block_device():
         raise ValueError(f"{path} is a disk; name a file")
     real = goal.resolve()

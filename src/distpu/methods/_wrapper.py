@@ -24,7 +24,7 @@ from ..estimator import PUEstimator
 from ..files import models
 from ..files.run_folder import RunFolder
 from ..inputs import numbers
-from ..kinds import refuse_no_numbers
+from ..kinds import refuse_no_numbers, short
 from ..params import Search, near, param
 from ..prior import Estimate, estimated, estimated_from_scores
 from ..prior.scores import FOLDS
@@ -72,6 +72,14 @@ class Wrapper(Weighted, PUEstimator):
         raise NotImplementedError
 
     # ----------------------------------------------------------- fit, predict
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.estimator is not None and (isinstance(self.estimator, type) or not hasattr(self.estimator, "fit")):
+            raise ValueError(
+                f"estimator={short(self.estimator)} is no classifier; give one, such as RandomForestClassifier(), or "
+                "leave estimator= out"
+            )
 
     def _check_learner(self) -> None:
         refuse_several(f"{self.name} trains no network")
