@@ -316,6 +316,9 @@ def test_a_real_server_starts_answers_and_ends_when_told(run):
                     time.sleep(0.1)
             assert len(asked(port, "/score", rows(5))["rows"]) == 5
             assert told(port, length=900_000_000).startswith(b"HTTP/1.1 413")  # by the header, before any body
+            with pytest.raises(urllib.error.HTTPError) as large:  # a client that sends gets to read the answer
+                asked(port, "/score", {"rows": "x" * 30_000_000})
+            assert large.value.code == 413 and "is larger than 10000000 bytes" in large.value.read().decode()
             assert told(port, length=1000, hang_up=True) == b""
             assert asked(port, "/health") == {"status": "ok"}
             taken = refused("serve", run, "--port", port)
