@@ -99,6 +99,8 @@ def test_several_values_need_the_positive_one_named(toy, here):
         table(toy, fraud=y).to_csv("table.csv", index=False)
         assert "say which one marks the known positives, such as --positive " in refused(*fit())
         done(*fit("--positive", str(positive), "--folder", str(positive)))
+    table(toy, fraud=np.where(s == 1, "fraud", "ok")).to_csv("table.csv", index=False)
+    assert "'fraud' and 'ok'; say which one marks the known positives, such as --positive fraud " in refused(*fit())
     assert read_labels(three, 1)[1].tolist() == [0, 1]
     assert read_labels(three, 2)[1].tolist() == [0, 2]
     assert read_labels(blanks, "yes")[1].tolist() == ["not yes", "yes"]

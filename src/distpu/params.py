@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import Field, field, fields
 from typing import Any, TypeVar
 
@@ -62,8 +62,24 @@ def resolved(cls: Any, preset: str, told: dict[str, Any]) -> dict[str, Any]:
 
 def near(name: object, known: Iterable[object]) -> str:
     """Return the hint "; did you mean ...?", or "" if no known name is close."""
-    close = difflib.get_close_matches(str(name), [str(one) for one in known], 1)
-    return f"; did you mean {close[0]!r}?" if close else ""
+    close = _nearest(name, known)
+    return "" if close is None else f"; did you mean {close!r}?"
+
+
+def near_each(names: Sequence[object], known: Iterable[object]) -> str:
+    """Return the hint for several names, "; did you mean 'a' for 'A', 'b' for 'B'?"."""
+    known = list(known)
+    if len(names) == 1:
+        return near(names[0], known)
+    pairs = [f"{close!r} for {name!r}" for name in names if (close := _nearest(name, known)) is not None]
+    return f"; did you mean {', '.join(pairs)}?" if pairs else ""
+
+
+def _nearest(name: object, known: Iterable[object]) -> str | None:
+    """Return the closest of the known names, whatever their case is and the blanks around them."""
+    folded = {str(one).strip().casefold(): str(one) for one in known}
+    close = difflib.get_close_matches(str(name).strip().casefold(), folded, 1)
+    return folded[close[0]] if close else None
 
 
 def need(module: str, extra: str, what: str) -> Any:

@@ -19,5 +19,8 @@ def test_read_takes_only_the_columns_asked_for(here):
             datasets.read(path, columns=["z", "a", "y"])
         with pytest.raises(ValueError, match=r"has no column 'nam'; did you mean 'name'\?"):
             datasets.read(path, columns=["a", "nam"])
+    spelt = r"has no columns 'A', ' nam'; did you mean 'a' for 'A', 'name' for ' nam'\? \(it has 'a'"
+    with pytest.raises(ValueError, match=spelt):  # 'b' is wanted itself, so it is no hint
+        datasets.read("more.csv", columns=["A", " nam", "b"])
     np.savez("rows.npz", X=np.ones((3, 2)))
     assert datasets.read("rows.npz", columns=["ignored"])[0].shape == (3, 2)

@@ -88,6 +88,16 @@ def test_an_ordinary_word_stays_in_one_piece(answer, shown):
     assert set(tab.evaluate(LINES_OF_A_WORD)) == {1}
 
 
+def test_the_name_of_an_image_is_broken_behind_its_folder(answer, shown):
+    one = {"id": "unlabeled/27.png", "note": "0.99", "src": "data:image/png;base64,"}
+    tab = shown(page({**answer.facts, "what": "images", "images": {"sheet": [one], "words": ""}}))
+    assert tab.inner_text(".sheet li").split() == ["unlabeled/27.png", "0.99"]
+    name, note = tab.evaluate("[...document.querySelectorAll('.sheet span')].map(e => e.getBoundingClientRect().top)")
+    assert (
+        name < note and "images looked at" in tab.inner_html("#cut") and "rows looked at" not in tab.inner_html("#cut")
+    )
+
+
 def test_the_slider_says_what_a_cut_gives(answer, shown):
     tab = shown(page(answer.facts), 390)
     points = answer.facts["curve"]["points"]

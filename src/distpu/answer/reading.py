@@ -185,7 +185,8 @@ def positive_value(y: np.ndarray, label: str, told: Any) -> Any:
     if told is not None:
         return _value(values, label, told, "positive")
     if 1 < len(values) < 10 and values not in ([0, 1], [-1, 1]):  # False is 0, True is 1
-        likely = next((v for v in values if str(v).lower() in POSITIVE), values[-1])
+        rarest = min(values, key=lambda v: int((y == v).sum()))  # known positives are few
+        likely = next((v for v in values if str(v).lower() in POSITIVE), rarest)
         options = f"--positive {shlex.quote(str(likely))} or, in Python, positive={likely!r}"
         raise ValueError(
             f"column {label!r} holds {_shown(values)}; say which one marks the known positives, such as {options}"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..params import near
+from ..params import near, near_each
 from . import columnar, separated
 from .arrays import SUFFIXES, read_array
 from .damaged import some
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 KINDS = (*SUFFIXES, ".parquet", *TEXTS, *columnar.ARROW, *columnar.EXCEL)
+
+HINTS = 3  # names of missing columns for which a hint is sought
 
 
 def read(
@@ -100,7 +102,7 @@ def check_columns(table: pd.DataFrame, path: Path, wanted: list[str]) -> None:
     """Refuse a table without the columns that are wanted."""
     missing = [name for name in wanted if name not in table]
     if missing:
-        hint = near(missing[0], table) if len(missing) == 1 else ""
+        hint = near_each(missing[:HINTS], [name for name in table if name not in wanted])
         lines = chain([()], table.head(TITLES).itertuples(index=False))  # the first one was taken for the header
         hint = hint or below(missing[0], lines)
         what = f"no column{'s' * (len(missing) > 1)} {some(missing)}"

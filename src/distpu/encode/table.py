@@ -17,7 +17,7 @@ import pandas as pd
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ..params import near
+from ..params import near, near_each
 from .category import Boolean, Category
 from .cells import cells_of
 from .changes import Change, change_of, tell_changes
@@ -298,7 +298,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """Return the frame if it has all columns that are used, in any order and beside others."""
         lost = [p.column.name for p in self._parts if p.column.name not in frame.columns]
         if lost:
-            hint = near(lost[0], frame.columns) if len(lost) == 1 else ""
+            used = {part.column.name for part in self._parts}
+            hint = near_each(lost[:SHOWN], [name for name in frame.columns if name not in used])
             listed = ", ".join(map(repr, lost[:SHOWN])) + (
                 f" and {len(lost) - SHOWN} more" if len(lost) > SHOWN else ""
             )

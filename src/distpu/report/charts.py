@@ -11,13 +11,13 @@ Facts = dict[str, Any]
 SHOWN = 12  # bars
 
 
-def _frame(points: list[Facts]) -> Chart:
+def _frame(points: list[Facts], what: str = "rows") -> Chart:
     most = max([point["rows"] for point in points] + [1])
     return Chart(
         (0, most),
         (0, 1),
-        "Precision and recall against the number of rows",
-        "rows looked at",
+        f"Precision and recall against the number of {what}",
+        f"{what} looked at",
         "",
         y_text=share,
         height=300,
@@ -31,8 +31,8 @@ def geometry(points: list[Facts]) -> Facts:
     return {"left": frame.px(low), "right": frame.px(high), "top": frame.py(1), "bottom": frame.py(0), "most": high}
 
 
-def curve_chart(points: list[Facts], start: int) -> str:
-    chart = _frame(points)
+def curve_chart(points: list[Facts], start: int, what: str) -> str:
+    chart = _frame(points, what)
     for name, css in (("precision", "one"), ("recall", "other")):
         band = [(p["rows"], p[name] - p[f"{name}_error"], p[name] + p[f"{name}_error"]) for p in points]
         chart.band(band, css)

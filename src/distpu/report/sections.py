@@ -134,7 +134,7 @@ def _sheet(images: Facts | None) -> str:
     for name, title in (("sheet", ""), ("maps", "What the model looks at")):
         cells = [
             f'<li><img src="{text(one["src"])}" alt="{text(one["id"])}">'
-            f"<span>{user(one['id'])} {text(one.get('note', ''))}</span></li>"
+            f"<span>{_place(one['id'])}</span><span>{text(one.get('note', ''))}</span></li>"
             for one in images.get(name) or []
             if str(one["src"]).startswith("data:image/")
         ]
@@ -142,6 +142,11 @@ def _sheet(images: Facts | None) -> str:
             parts.append(f"<h3>{title}</h3>" if title else "")
             parts.append(f'<ul class="sheet">{"".join(cells)}</ul>')
     return join(*parts, paragraph(text(images.get("words", "")), "quiet"))
+
+
+def _place(path: Any) -> str:
+    """Return a path that is broken behind its folders first."""
+    return f"<bdi>{text(path).replace('/', '/<wbr>')}</bdi>"
 
 
 def curve(facts: Facts) -> str:
@@ -169,12 +174,14 @@ def curve(facts: Facts) -> str:
     ).format(**_spoken(points[start], what))
     colours = key(
         [
-            ("one", "precision: of the rows looked at, how many are positive"),
+            ("one", f"precision: of the {what} looked at, how many are positive"),
             ("other", "recall: of the positives, how many are among them"),
         ]
     )
     note = "Bands: one standard error up and down. The line starts at the cut that the model uses now."
-    chart = join(colours, curve_chart(points, start), paragraph(note if facts["curve"]["held_out"] else "", "quiet"))
+    chart = join(
+        colours, curve_chart(points, start, what), paragraph(note if facts["curve"]["held_out"] else "", "quiet")
+    )
     return section(
         "cut",
         f"How many {what} should you look at?",
