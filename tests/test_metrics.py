@@ -8,6 +8,7 @@ from inspect import signature
 
 import numpy as np
 import pytest
+import torch
 
 from distpu import draw_pu, metrics
 from distpu.metrics import PU_METRICS, SCENARIOS
@@ -268,6 +269,12 @@ def test_one_labelled_row_claims_no_certainty():
         ((s * 0, z), {}, r"s has no labelled \(1\) row"),
         ((s * 0 + 1, z), {}, r"s has no unlabelled \(0\) row"),
         ((s, np.where(z == 0, np.nan, z)), {}, "z holds 1 NaN"),
+        ((s, np.ma.masked_less(z, 0)), {}, "z holds masked values; give one number per row"),
+        ((np.ma.masked_less(s, 1), z), {}, "s holds masked values"),
+        ((s, z.astype(str)), {}, "z holds values of type <U32; give one number per row"),
+        ((s, z * 1j), {}, "z holds values of type complex128"),
+        ((s, z.astype("m8[s]")), {}, "z holds values of type timedelta64"),
+        ((s, torch.empty(8, device="meta")), {}, "z is a tensor on the device 'meta'"),
         ((s, z), {"prior": 1.2}, "prior=1.2 must lie strictly between 0 and 1"),
         ((s, z), {"scenario": "one-sample"}, "scenario='one-sample' is not known; use one of 'case-control'"),
         ((s, z), {"loss": "logistic"}, "loss='logistic' is not known; use one of 'sigmoid', 'zero-one'"),
@@ -276,6 +283,14 @@ def test_one_labelled_row_claims_no_certainty():
 def test_bad_input_is_refused_in_words(rows, told, why):
     with pytest.raises(ValueError, match=why):
         metrics.pu_unbiased_risk(*rows, **{"prior": 0.3, **told})
+
+
+def test_scores_may_be_lists_and_tensors():
+    found = metrics.pu_auc(s, z)
+    assert metrics.pu_auc(s.tolist(), z.tolist()) == metrics.pu_auc(torch.tensor(s), torch.tensor(z)) == found
+    halves = np.round(2 * z) / 2  # which bfloat16 holds
+    assert metrics.pu_auc(s, torch.tensor(halves).bfloat16()) == metrics.pu_auc(s, halves)
+    assert metrics.evaluate(s.tolist(), torch.tensor(z)) == metrics.evaluate(s, z)
 
 
 def test_a_metric_is_a_float_with_an_error():

@@ -7,6 +7,7 @@ NumPy turns most of them into numbers without a word: a mask is dropped, a date 
 from __future__ import annotations
 
 import decimal
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -153,6 +154,20 @@ def _inexact(value: int) -> bool:
 def _remedy(kind: str) -> str:
     number = "X.astype('datetime64[s]').astype(float)" if kind == "M" else "X / numpy.timedelta64(1, 's')"
     return f"give numbers, such as {number}, or a data frame without encode=False, whose dates are encoded"
+
+
+def plain_scores(z: Any, what: str) -> np.ndarray:
+    """Return one number per row as an array; what holds other values, or masked ones, is refused. NaN passes."""
+    z = from_torch(z, what)
+    if np.ma.is_masked(z):
+        raise ValueError(f"{what} holds masked values; give one number per row")
+    z = np.asarray(z)
+    if z.dtype.kind == "O" and not any(isinstance(v, (str, bytes)) for v in z.flat):
+        with suppress(TypeError, ValueError, OverflowError):
+            z = z.astype(np.float64)
+    if z.dtype.kind not in "biuf":
+        raise ValueError(f"{what} holds values of type {z.dtype}; give one number per row")
+    return z
 
 
 def plain_labels(y: Any, what: str = "y") -> np.ndarray:

@@ -20,6 +20,7 @@ def test_a_full_disk_leaves_the_old_content_and_no_temporary_file(tmp_path, monk
     with pytest.raises(OSError) as error:
         atomic.write(path, b"new")
     assert error.value.filename == str(path) and error.value.errno == errno.ENOSPC
+    assert str(error.value).endswith(f": '{path}'")
     assert path.read_bytes() == b"old" and os.listdir(tmp_path) == ["file"]
 
 

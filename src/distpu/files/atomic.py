@@ -61,7 +61,8 @@ def temporary(path: Path, mode: int | None = None) -> Iterator[BinaryIO]:
         with suppress(OSError):
             os.unlink(place)
         if isinstance(error, OSError):  # the user knows the file, not the temporary one
-            error.filename, error.filename2 = str(path), None
+            error.filename = str(path)
+            del error.filename2  # None would be shown as a second file
         raise
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..kinds import plain_scores
+
 SCENARIOS = ("case-control", "single-set")
 
 
@@ -24,7 +26,7 @@ class Metric(float):
 
 def rows(s: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return labels and scores as arrays, or say what is wrong with them."""
-    s, z = np.asarray(s), np.asarray(z)
+    s, z = plain_scores(s, "s"), plain_scores(z, "z")
     if s.ndim != 1 or s.shape != z.shape:
         raise ValueError(f"s has shape {s.shape} and z has {z.shape}; give one PU label and one score per row")
     if not np.isin(s, (0, 1)).all():

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..kinds import plain_scores
+
 METRICS = ("accuracy", "precision", "recall", "f1", "auc", "ap")
 
 
@@ -17,6 +19,7 @@ def evaluate(y: np.ndarray, z: np.ndarray) -> dict[str, float]:
         roc_auc_score,
     )
 
+    y, z = plain_scores(y, "y"), plain_scores(z, "z")
     predicted = (z >= 0).astype(int)
     return {
         "accuracy": float((predicted == y).mean()),

@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 from ..encode import encoded, is_frame
 from ..files.scratch import in_parts
 from ..inputs import numbers, read_labels
-from ..kinds import plain_rows
+from ..kinds import plain_scores
 from ..params import check_parameters, param
 from .interval import MOST_HALVES, bootstrapped, halved, percentile
 from .known import CALLS, INTERVALS, MOST, ON_ROWS, ON_SCORES, PRIORS, SHAPES, named
@@ -191,7 +191,7 @@ def _read(X: Any, y: Any, pos_label: Any) -> tuple[Any, np.ndarray]:
 
 
 def _score_array(z: Any, what: str) -> np.ndarray:
-    z = np.asarray(plain_rows(z), dtype=np.float64)
+    z = plain_scores(z, what).astype(np.float64)
     if z.ndim != 1 or not np.isfinite(z).all():
         raise ValueError(f"{what} has shape {z.shape} or holds NaN or infinity; give one finite score per row")
     return z
