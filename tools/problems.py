@@ -5,6 +5,7 @@
 own      the development tables with their own labels, two draws each
 columns  the same tables; the label is another column: a number above a quantile, or one value of a category
 images   digits and Fashion-MNIST, flattened, 5,000 rows at most; breast-cancer is with them
+sharp    as columns, and a model that has all labels has an AUC above .99: the classes often stand apart
 
 The four tables that are held back (bench_tables.HELD_BACK) are not among them. The sets are drawn with fixed seeds.
 """
@@ -25,6 +26,7 @@ import real_tables
 ROWS = 5_000  # most training rows
 TEST = 5_000  # most test rows
 COLUMNS = 5  # most problems of a table whose label is another column
+SHARP = 4  # most of them where it is nearly without error
 LEAST_AUC, MOST_AUC = 0.8, 0.9995  # of a model that has all labels; other columns are too hard or too easy to tell much
 
 
@@ -43,7 +45,7 @@ class Problem(NamedTuple):
         return float(self.y[self.s == 0].mean())
 
 
-def problems(cache: Path, groups: str = "own,columns,images") -> Iterator[Problem]:
+def problems(cache: Path, groups: str = "own,columns,images,sharp") -> Iterator[Problem]:
     """All problems, made once and read from the cache after that."""
     for group in groups.split(","):
         folder = cache / "problems" / group
@@ -83,24 +85,35 @@ def _own() -> Iterator[Problem]:
 
 
 def _columns() -> Iterator[Problem]:
+    yield from _other_columns(0, COLUMNS, LEAST_AUC, MOST_AUC, "")
+
+
+def _sharp() -> Iterator[Problem]:
+    yield from _other_columns(1, SHARP, 0.99, np.inf, "-sharp")
+
+
+def _other_columns(seed: int, most: int, above: float, below: float, suffix: str) -> Iterator[Problem]:
+    """At most `most` columns of each table as labels that a model with all labels finds with an AUC between these."""
     source = real_tables.source()
     for name in source.names():
         if name in HELD_BACK:
             continue
         X, y = source.load(name, na_values=source.BLANKS)
         X = X.drop(columns=source.IDS.get(name, []) + source.TEXTS.get(name, [])).assign(label=y)
-        random, found = np.random.RandomState(len(X)), 0
+        random, found = np.random.RandomState(len(X) + seed), 0
         for column in random.permutation(X.columns.drop("label")):
             target = _target(X[column], random)
-            if found == COLUMNS or target is None:
+            if found == most or target is None:
                 continue
             rest = X.drop(columns=column)
             train, s, test = drawn(target, int(random.randint(1000)))
             x, xt = encoded(rest.iloc[train], rest.iloc[test], [], source.DATES.get(name, []))
-            if LEAST_AUC < _supervised(x, target[train], xt, target[test]) < MOST_AUC:
+            if above < _supervised(x, target[train], xt, target[test]) < below:
                 found += 1
                 safe = "".join(letter if letter.isalnum() else "_" for letter in column)
-                yield Problem(f"{name}-{safe}", "columns", x, s, target[train], xt, target[test])
+                yield Problem(
+                    f"{name}-{safe}{suffix}", "sharp" if suffix else "columns", x, s, target[train], xt, target[test]
+                )
 
 
 def _target(column: pd.Series, random: np.random.RandomState) -> np.ndarray | None:
@@ -149,7 +162,7 @@ def _images() -> Iterator[Problem]:
                 yield Problem(f"{name}-{what}-{seed}", "images", x, s, y[train], xt, y[test])
 
 
-MAKERS = {"own": _own, "columns": _columns, "images": _images}
+MAKERS = {"own": _own, "columns": _columns, "images": _images, "sharp": _sharp}
 
 if __name__ == "__main__":
     for one in problems(Path(os.environ.get("DISTPU_CACHE", "/tmp/score"))):

@@ -58,6 +58,7 @@ def prior(
     from ..answer import positive_value, read_own
     from ..params import check_parameters, need
     from ..prior import AUTO, LARGEST, ON_SCORES, PriorEstimator
+    from ..prior.gap import at_gap
     from ..progress import busy
 
     if plot is not None:
@@ -79,10 +80,12 @@ def prior(
         estimator = PriorEstimator(name, pos_label=pos_label, **told)
         with busy(f"{number}/{len(names)} {name}: estimating"):
             if scored is not None and name in ("auto", *ON_SCORES):
-                estimator.fit_scores(scored.z[scored.s == 1], scored.z[scored.s == 0])
+                of_both = scored.z[scored.s == 1], scored.z[scored.s == 0]
+                found.append(at_gap(estimator.fit_scores(*of_both).estimate_, *of_both))
             else:
-                estimator.fit(X if isinstance(encode, str) else encode.fit(X, y).transform(X), y)
-        found.append(estimator.estimate_)
+                found.append(
+                    estimator.fit(X if isinstance(encode, str) else encode.fit(X, y).transform(X), y).estimate_
+                )
         one, seconds = found[-1], time.perf_counter() - start
         low, high = one.interval or (one.prior, one.prior)
         span = f"at most {high:.3f}" if one.two_sided is False else f"{low:.3f} to {high:.3f}"

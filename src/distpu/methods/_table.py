@@ -90,8 +90,11 @@ class TableMethod(PUEstimator):
         """Estimate the prior from the method's own out-of-fold scores, which rank better than a forest's."""
         first = before(self._labels)
         i = counted(z, first, self._weight)
-        found = estimated_from_scores(self.prior, z[i][first[i] == 1], z[i][first[i] == 0])
+        found = self._estimated_from(z[i][first[i] == 1], z[i][first[i] == 0])
         return estimate_now(found, self._labels, self._weight)
+
+    def _estimated_from(self, z_p: np.ndarray, z_u: np.ndarray) -> Estimate:
+        return estimated_from_scores(self.prior, z_p, z_u)
 
     def _place(self, rows: Any, seen: np.ndarray) -> None:
         score = np.empty(rows.shape[0])

@@ -10,6 +10,7 @@
     weights:  ridge logistic regression of P against U on the standardised columns of Z
     z = Z w;  prior pi = posterior mean of the binormal model of z (prior/binormal.py)
     cut:  the share of z_U above it has the largest expected accuracy + F1 by that model; a given pi is that share
+    if z_U has a deep gap within pi's interval, the share above it is pi and is called (prior/gap.py)
     a new row's score is the mean over the K folds
 
 Assumes: labelled positives are a random draw from all positives. No negatives and no prior are needed. No scorer is
@@ -28,7 +29,8 @@ import numpy as np
 
 from ..looked import any_looked_at
 from ..params import param
-from ..prior import is_number
+from ..prior import Estimate, is_number
+from ..prior.gap import at_gap
 from ._members import Boosted, Forest, Kernel, of, scores_before, with_negatives
 from ._table import TableMethod
 from ._weighted import Weighted
@@ -89,6 +91,10 @@ class BlendPU(Weighted, TableMethod):
         standard = (Z - self.center_) / self.spread_
         model = LogisticRegression(C=self.ridge, class_weight="balanced").fit(standard, s == 1, weight)
         self.weights_ = np.append(model.coef_[0], model.intercept_)
+
+    def _estimated_from(self, z_p: np.ndarray, z_u: np.ndarray) -> Estimate:
+        found = super()._estimated_from(z_p, z_u)
+        return at_gap(found, z_p, z_u)
 
     def _blended(self, Z: np.ndarray) -> np.ndarray:
         return (Z - self.center_) / self.spread_ @ self.weights_[:-1] + self.weights_[-1]
