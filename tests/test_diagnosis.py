@@ -180,6 +180,9 @@ def test_a_wide_table_and_images():
 def test_mistakes_are_refused():
     x, y = clouds(n=100)
     s = labels(y, count=10)
+    for prior, told in (("x", "'x'"), (10**400, r"10+\.\.\.0+")):
+        with pytest.raises(ValueError, match=f"^prior={told} must lie strictly between 0 and 1$"):
+            diagnose(x, s, prior=prior)
     with pytest.raises(ValueError, match="prior=1.5 must lie strictly between 0 and 1"):
         diagnose(x, s, prior=1.5)
     with pytest.raises(ValueError, match="X has 100 rows, but y has 99 labels"):

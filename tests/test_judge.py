@@ -166,6 +166,7 @@ def test_a_cross_validated_metric_is_near_the_truth(toy):
         ("pu_f1", {}, "'pu_f1' needs prior=, the share of positives among the unlabelled rows"),
         ("pu_f1", {"prior": "bbe"}, "prior='bbe' must be a number strictly between 0 and 1, or 'auto'"),
         ("pu_f1", {"prior": 30}, "prior=30 must lie strictly between 0 and 1"),
+        ("pu_f1", {"prior": 10**400}, r"^prior=10+\.\.\.0+ must lie strictly between 0 and 1$"),
         ("pu_f1", {"prior": 0.3, "scenario": "single"}, "scenario='single' is not known; use one of 'case-control'"),
     ],
 )

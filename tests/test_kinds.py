@@ -323,3 +323,12 @@ def test_the_device_meta_trains_nothing(tmp_path):
         *fit(tmp_path / "table.csv", "--label", "y", "--set", "device=meta", "--folder", tmp_path / "run")
     )
     assert not (tmp_path / "run").exists()
+
+
+def test_the_encoder_takes_what_a_method_takes():
+    mask = X > 2
+    there = TableEncoder().fit(np.where(mask, np.nan, X)).transform(np.where(mask, np.nan, X))
+    masked = np.ma.masked_array(X, mask=mask)
+    np.testing.assert_array_equal(TableEncoder().fit(masked).transform(masked), there)
+    with pytest.raises(ValueError, match="X is a tensor on the device 'meta'"):
+        TableEncoder().fit(torch.empty((60, 3), device="meta"))

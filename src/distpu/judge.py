@@ -20,6 +20,7 @@ from . import metrics
 from .datasets.draw import folds
 from .estimator import PUEstimator
 from .inputs import read_labels
+from .kinds import short
 from .methods import make, method_class
 from .methods._wrapper import row_hashes
 from .metrics import Metric
@@ -233,7 +234,7 @@ def make_pu_scorer(
     if isinstance(prior, str) and prior != "auto":
         raise ValueError(f"prior={prior!r} must be a number strictly between 0 and 1, or 'auto'")
     if prior is not None and not isinstance(prior, str) and not 0 < prior < 1:
-        raise ValueError(f"prior={prior} must lie strictly between 0 and 1")
+        raise ValueError(f"prior={short(prior)} must lie strictly between 0 and 1")
     check_scenario(scenario)
     return PUScorer(name, prior, scenario, pos_label)
 

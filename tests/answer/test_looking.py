@@ -55,7 +55,7 @@ def test_no_more_rows_than_there_are(folder):
     rows = next_rows(folder, 500)
     assert sorted(rows["rank"]) == list(range(1, 101))
     assert len(next_rows(folder, 1)) == 1
-    with pytest.raises(ValueError, match="n=0 must be at least 1"):
+    with pytest.raises(ValueError, match="n=0 must be a whole number of at least 1"):
         next_rows(folder, 0)
 
 
@@ -155,3 +155,9 @@ def test_from_a_fit_to_verdicts_to_the_next_fit(table, tmp_path):
     frame.to_csv(tmp_path / "half.csv", index=False)
     with pytest.warns(UserWarning, match="name it with --found"):
         fit_file(tmp_path / "half.csv", "fraud", negative="no", **told)
+
+
+@pytest.mark.parametrize("n", [0, 1.5, "x", None])
+def test_the_number_of_rows_is_a_whole_one(n, tmp_path):
+    with pytest.raises(ValueError, match=f"^n={n!r} must be a whole number of at least 1"):
+        next_rows(tmp_path, n)

@@ -33,6 +33,8 @@ def test_a_seed_repeats_its_draw():
     ("settings", "message"),
     [
         ({"labelled": 0}, "labelled=0 must lie between 1 and the 5 positives"),
+        ({"labelled": 1.5}, "labelled=1.5 must be a whole number"),
+        ({"labelled": "x"}, "labelled='x' must be a whole number"),
         ({"labelled": 6}, "labelled=6 must lie between 1 and the 5 positives"),
         ({"labelled": 1, "scenario": "both"}, "scenario='both' is not known"),
     ],
@@ -40,6 +42,8 @@ def test_a_seed_repeats_its_draw():
 def test_impossible_draws(settings, message):
     with pytest.raises(ValueError, match=message):
         draw_pu(y, **settings)
+    with pytest.raises(ValueError, match="y holds masked values"):
+        draw_pu(np.ma.masked_equal(y, 0), 1)
     with pytest.raises(ValueError, match="no unlabelled row"):
         draw_pu([1, 1], 2, "single-set")
 

@@ -36,8 +36,8 @@ def next_rows(
     The columns are id, rank, probability, why ("likely" or "unsure"), those of the table, and an empty `verdict`.
     `id` is the column that names the rows, and `sheet` the sheet of an Excel file, if fit was told one.
     """
-    if n < 1:
-        raise ValueError(f"n={n} must be at least 1: the number of rows to look at")
+    if not isinstance(n, (int, np.integer)) or n < 1:
+        raise ValueError(f"n={n!r} must be a whole number of at least 1: the number of rows to look at")
     table = _scores(Path(folder))
     cells = None if data is None else _cells(data, id, sheet, table["id"])
     copies = table.duplicated(["score", "probability"]).to_numpy()

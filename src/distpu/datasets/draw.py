@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..kinds import plain_scores
+
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
@@ -43,10 +45,12 @@ def draw_pu(
 
     unlabelled  with "single-set": so many of the other rows, with the share of positives that y has; None takes all
     """
-    y = np.asarray(y)
+    y = plain_scores(y, "y")
     positives = np.flatnonzero(y == 1)
     if scenario not in SCENARIOS:
         raise ValueError(f"scenario={scenario!r} is not known; use one of {', '.join(map(repr, SCENARIOS))}")
+    if not isinstance(labelled, (int, np.integer)) or isinstance(labelled, bool):
+        raise ValueError(f"labelled={labelled!r} must be a whole number: how many positives keep their label")
     if not 1 <= labelled <= len(positives):
         raise ValueError(f"labelled={labelled} must lie between 1 and the {len(positives)} positives in y (y == 1)")
     chosen = np.random.default_rng(seed).choice(positives, labelled, replace=False)

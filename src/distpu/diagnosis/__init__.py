@@ -15,8 +15,9 @@ from ..encode import TableEncoder, is_frame
 from ..encode.frames import as_pandas
 from ..inputs import numbers as as_numbers
 from ..inputs import read_labels
+from ..kinds import short
 from ..metrics import pu_auc, pu_roc_auc
-from ..prior import PriorEstimator, inside_unit
+from ..prior import PriorEstimator, inside_unit, is_number
 from ..progress import Bar
 from . import findings
 from .columns import LEVELS, Column, by_source, follows_the_order, runs_in_order, single_columns
@@ -91,8 +92,8 @@ def diagnose(
     The prior, the cut and the scores of a table are those of `AutoPU(random_state=...)`. Of more than 20,000 rows a
     sample is looked at in the other checks. `Diagnosis.findings` has the answers, the gravest first.
     """
-    if prior is not None and not 0 < prior < 1:
-        raise ValueError(f"prior={prior} must lie strictly between 0 and 1")
+    if prior is not None and not (is_number(prior) and 0 < prior < 1):
+        raise ValueError(f"prior={short(prior)} must lie strictly between 0 and 1")
     x, (s, _) = as_numbers(X), read_labels(y, pos_label)
     table = _Table.of(X, x, columns, encode)
     if table.x.shape[0] != len(s):

@@ -17,6 +17,7 @@ import pandas as pd
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from ..kinds import plain_rows
 from ..params import near, near_each
 from .category import Boolean, Category
 from .cells import cells_of
@@ -281,6 +282,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             raise ValueError(f"column {both!r} is to be kept and to be left out; name it once")
 
     def _frame(self, X: Any) -> pd.DataFrame:
+        X = plain_rows(X)
         if is_frame(X):
             return as_pandas(X)
         if hasattr(X, "toarray") or np.ndim(X) != 2:
