@@ -22,6 +22,14 @@ def test_methods_are_judged_on_rows_they_did_not_see(toy):
         assert 0.75 < one.pu_accuracy <= 1 and one.pu_auc > 0.7 and 0.2 < one.called < 0.6 and 0 < one.error < 0.1
 
 
+@pytest.mark.parametrize("kind", [list, np.array])
+def test_a_column_of_vectors_is_judged(toy, kind):
+    X, s, _ = toy
+    frame = pd.DataFrame({"vector": [kind(row) for row in X.tolist()]})
+    (one,), (same,) = (compare_methods(rows, s, ["elkan-noto"], prior=0.4) for rows in (frame, X))
+    assert one.pu_auc == pytest.approx(same.pu_auc, abs=0.1)
+
+
 def test_a_ranking_without_information_is_judged_as_such(toy):
     _, s, _ = toy
     noise = np.random.default_rng(3).normal(size=(300, 4))

@@ -342,7 +342,16 @@ def row_hashes(X: Any) -> np.ndarray:
         return np.array([X.indices[a:b].tobytes() + X.data[a:b].tobytes() for a, b in spans], dtype=object)
     if hasattr(X, "hash_rows"):  # polars
         return X.hash_rows().to_numpy()
-    return pd.util.hash_pandas_object(pd.DataFrame(X), index=False, categorize=False).to_numpy()
+    frame = pd.DataFrame(X)
+    try:
+        return pd.util.hash_pandas_object(frame, index=False, categorize=False).to_numpy()
+    except (TypeError, ValueError):  # vectors in cells
+        texts = frame.apply(lambda column: column.map(_vector_as_text) if column.dtype == object else column)
+        return pd.util.hash_pandas_object(texts, index=False, categorize=False).to_numpy()
+
+
+def _vector_as_text(value: Any) -> Any:
+    return str(list(value)) if isinstance(value, list | tuple | np.ndarray) else value
 
 
 def fingerprint(X: Any) -> int:
