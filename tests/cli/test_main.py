@@ -77,3 +77,9 @@ def test_a_warning_is_one_line_on_stderr(monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         assert distpu("data").err == "distpu: two lines\n"
+
+
+@pytest.mark.parametrize("command", ["fit", "compare", "tune", "diagnose", "prior"])
+def test_the_help_names_the_kinds_of_tables(command):
+    said = " ".join(distpu(command, "--help", columns=500).out.split())
+    assert "A table (.csv, .tsv, .parquet, .arrow or .xlsx, or a folder of them)" in said

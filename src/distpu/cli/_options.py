@@ -10,11 +10,12 @@ import typer
 
 from ._early import check_prior
 
+TABLES = ".csv, .tsv, .parquet, .arrow or .xlsx, or a folder of them"
 Data = Annotated[
     str,
     typer.Argument(
         metavar="DATA",
-        help="A data set's name (distpu data), a .csv, .parquet, .npy or .npz file, or a folder of images.",
+        help=f"A table ({TABLES}), a .npy or .npz file, a folder of images, or a data set's name (distpu data).",
     ),
 ]
 Label = Annotated[

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ._early import check_file
-from ._options import Drop, Id, Keep, Label, Positive, Sheet, encoder_of, options_of
+from ._options import TABLES, Drop, Id, Keep, Label, Positive, Sheet, encoder_of, options_of
 from ._print import fill, print_table
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def diagnose(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A .csv, .parquet or .npz file.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help=f"A table ({TABLES}), or a .npz file.")],
     label: Label = None,
     positive: Positive = None,
     id: Id = None,

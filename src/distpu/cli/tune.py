@@ -12,6 +12,7 @@ import typer
 
 from ._early import check_file, check_options
 from ._options import (
+    TABLES,
     Drop,
     Id,
     Label,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def tune(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A .csv, .parquet or .npz file.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help=f"A table ({TABLES}), or a .npz file.")],
     method: Annotated[str, typer.Option(metavar="NAME", help="The method (distpu methods).")] = "bagging-pu",
     label: Label = None,
     positive: Positive = None,
