@@ -720,3 +720,14 @@ def test_a_value_far_out_is_named(toy, here):
     small("nnpu", prior=0.4, epochs=1, scaling="none").fit(far, s)  # as it is, by wish
     sparse = far.assign(b=np.where(np.arange(len(far)) == 17, 1000.0, 0.0))
     small("nnpu", prior=0.4, epochs=1).fit(sparse, s)  # mostly one value: that is what the column is
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".npy", ".npz"])
+def test_a_pipe_is_not_waited_for(suffix, copy, tmp_path):
+    pipe = tmp_path / f"rows{suffix}"
+    os.mkfifo(pipe)
+    message = f"{pipe} is a pipe or a device; give a file"
+    assert message in refused("fit", pipe, "--label", "y", "--method", "nnpu")
+    assert message in refused("predict", copy, pipe)
+    with pytest.raises(ValueError, match=re.escape(message)):
+        package.fit_file(pipe, "y", folder=tmp_path / "run")

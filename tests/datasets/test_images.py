@@ -111,6 +111,11 @@ def test_twelve_bits_in_files_of_sixteen_are_told(tmp_path, top):
     assert ("nearly black; save them again with values up to 65,535" in found.said) == (top == 4095)
 
 
+def test_a_pipe_among_images_is_not_waited_for(folder):
+    os.mkfifo(folder / "unlabeled/pipe.png")
+    assert read_images(folder, labelled=True).broken == [("unlabeled/pipe.png", "the file is empty")]
+
+
 def test_a_ring_of_links_ends(folder):
     os.symlink(folder, folder / "unlabeled/ring")
     assert len(read_images(folder / "unlabeled", labelled=False).names) == 5  # each real folder once

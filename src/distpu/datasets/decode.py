@@ -57,6 +57,8 @@ def pillow() -> Any:
 
 def header(path: Path) -> tuple[int, int, bool]:
     """Return the width, the height and whether the image is grey. Only the head of the file is read."""
+    if not path.is_file():  # a pipe would wait for ever
+        raise ValueError(f"{path} is no file")
     with pillow().open(path) as image:
         return *image.size, _is_grey(image)
 

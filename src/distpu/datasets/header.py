@@ -31,6 +31,7 @@ def check_table(path: str | Path, label: str | None, needs_label: bool = True) -
     if not path.exists():
         siblings = os.listdir(path.parent) if path.parent.is_dir() else []
         raise FileNotFoundError(f"{path} does not exist{near(path.name, siblings)}")
+    refuse_pipe(path)
     name = path.name.lower()
     if not path.is_file() or not name.endswith((*TEXTS, ".parquet")):
         return
@@ -49,6 +50,12 @@ def check_table(path: str | Path, label: str | None, needs_label: bool = True) -
         names = max(readings, key=len)
         hint = near(label, names) or below(label, _cells(path))
         raise ValueError(f"{path} has no column {label!r}{hint} (it has {some(names)})")
+
+
+def refuse_pipe(path: Path) -> None:
+    """Refuse what would wait for ever: a pipe that nobody writes into, a device without an end."""
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise ValueError(f"{path} is a pipe or a device; give a file")
 
 
 def refuse_other(path: Path) -> None:

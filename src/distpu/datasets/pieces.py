@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ..params import need
 from . import columnar, separated
 from .damaged import one_line
-from .header import TEXTS
+from .header import TEXTS, refuse_pipe
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,7 +55,7 @@ def count_rows(path: str | Path) -> int | None:
 def parquet_files(path: str | Path) -> dict[Path, int] | None:
     """Return the Parquet files with their numbers of rows, in order; None if some files are of other kinds."""
     path = Path(path).expanduser()
-    files = files_of(path) if path.is_dir() else [path]
+    files = files_of(path)
     if not all(file.name.lower().endswith(".parquet") for file in files):
         return None
     parquet = need("pyarrow.parquet", "parquet", "reading Parquet")
@@ -68,6 +68,7 @@ def parquet_files(path: str | Path) -> dict[Path, int] | None:
 
 def files_of(path: Path) -> list[Path]:
     """Return the file, or the tables of a folder and its folders, by name; those that begin with . or _ are no data."""
+    refuse_pipe(path)
     if not path.is_dir():
         return [path]
     inside = sorted(path.rglob("*"))

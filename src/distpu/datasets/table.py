@@ -15,7 +15,7 @@ from ..params import near, near_each
 from . import columnar, separated
 from .arrays import SUFFIXES, read_array
 from .damaged import some
-from .header import TEXTS, TITLES, below, refuse_other
+from .header import TEXTS, TITLES, below, refuse_other, refuse_pipe
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,6 +38,7 @@ def read(
     if not path.exists():
         siblings = os.listdir(path.parent) if path.parent.is_dir() else []
         raise FileNotFoundError(f"{path} does not exist{near(path.name, siblings)}")
+    refuse_pipe(path)
     kind = next((kind for kind in KINDS if path.name.lower().endswith(kind)), None)
     if path.is_dir():
         return _of_table(_folder(path, texts), path, label, columns)
