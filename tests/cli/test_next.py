@@ -1,6 +1,8 @@
 """`distpu next`, and its way back into `distpu fit`."""
 
+import json
 import shlex
+from pathlib import Path
 
 import pandas as pd
 
@@ -30,6 +32,16 @@ def test_from_fit_to_next_to_fit(here, toy):
     found = (looked["verdict"] == "yes").sum()
     assert f"240 unlabelled rows, 30 rows looked at ({found} found positive)" in " ".join(out.split())
     assert "may hold verdicts" in refused("next", "first", "--out", "looked.csv")
+
+
+def test_the_columns_that_matter_are_shown_first(here):
+    rows = pd.read_csv("table.csv")
+    rows.insert(0, "same", "x")
+    rows.to_csv("table.csv", index=False)
+    done("fit", "table.csv", "--label", "fraud", "--folder", "run", *SMALL[:2], *SMALL[3:])
+    facts = json.loads(Path("run/report.json").read_text())
+    header = done("next", "run", "-n", 4, "--data", "table.csv").splitlines()[0].split()
+    assert "same" not in header and header[4:6] == facts["top"]["columns"][:2]
 
 
 def test_the_commands_to_go_on_with_can_be_pasted_whatever_the_names(here):

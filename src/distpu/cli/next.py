@@ -14,6 +14,8 @@ from ._print import fill, print_rows, visible
 if TYPE_CHECKING:
     import pandas as pd
 
+    from ..files.run_folder import RunFolder
+
 SHOWN = 20  # rows on the terminal, if they are written to a file as well
 
 
@@ -72,7 +74,8 @@ def next(
     first = ["id", "rank", "probability", "why"]
     lines = zip(*(shown[name] for name in first), strict=True)
     cells = [(visible(a), str(b), f"{c:.3f}", d) for a, b, c, d in lines]
-    more = [(name, list(shown[name])) for name in shown.columns if name not in (*first, VERDICT)]
+    others = [name for name in shown.columns if name not in (*first, VERDICT)]
+    more = [(name, list(shown[name])) for name in _telling_first(RunFolder(folder), others)]
     print_rows(first, list(zip(*cells, strict=True)), more)
     print()
     if out is None:
@@ -82,6 +85,14 @@ def next(
     likely = int((found["why"] == "likely").sum())
     fill(f"{len(found):,} rows, {likely:,} likely and {len(found) - likely:,} unsure: {out}")
     fill(f"write yes or no into its column 'verdict', then fit again with --looked {out} and a --folder of its own")
+
+
+def _telling_first(run: RunFolder, names: list[str]) -> list[str]:
+    """Return the columns in the order in which they matter, as far as the page says it."""
+    if not (run.path / run.FACTS).exists():
+        return names
+    told = [name for name in run.facts()["top"]["columns"] if name in names]
+    return [*told, *(name for name in names if name not in told)]
 
 
 def _some(found: pd.DataFrame) -> pd.DataFrame:
