@@ -116,6 +116,15 @@ def test_a_pipe_among_images_is_not_waited_for(folder):
     assert read_images(folder, labelled=True).broken == [("unlabeled/pipe.png", "the file is empty")]
 
 
+def test_a_name_that_is_no_text_is_told_before_training(folder):
+    try:
+        (folder / os.fsdecode(b"unlabeled/\xff.png")).write_text("text")
+    except OSError:
+        pytest.skip("this disk takes no such name")
+    with pytest.raises(ValueError, match=r"unlabeled holds '\\udcff.png', a name that is no UTF-8; rename the file"):
+        read_images(folder, labelled=True)
+
+
 def test_a_ring_of_links_ends(folder):
     os.symlink(folder, folder / "unlabeled/ring")
     assert len(read_images(folder / "unlabeled", labelled=False).names) == 5  # each real folder once

@@ -176,6 +176,11 @@ def _names_in(folder: Path, first: bool = False) -> list[str]:
         names += [(relative / name).as_posix() for name in files if is_image_name(name)]
         if first and names:
             break
+    for name in names:
+        try:
+            name.encode()
+        except UnicodeEncodeError:
+            raise ValueError(f"{folder} holds {name!a}, a name that is no UTF-8; rename the file") from None
     return names
 
 
