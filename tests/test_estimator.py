@@ -1,5 +1,6 @@
 """What every method has: presets resolved in fit, told settings that stay, classes that are whole."""
 
+import errno
 from dataclasses import dataclass
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 from sklearn.base import clone
 
 import distpu
-from distpu import METHODS, DistPU, PUEstimator
+from distpu import METHODS, BaggingPU, DistPU, PUEstimator
 from distpu.methods import make
 from distpu.methods._network import SMALL, NetworkMethod
 from distpu.params import param, resolved
@@ -116,3 +117,18 @@ def test_settings_are_kept_with_the_model(toy, tmp_path):
     fitted = DistPU(prior=0.4, random_state=0, warm_up_epochs=1, epochs=1).fit(X, s, folder=tmp_path / "run")
     loaded = distpu.load(tmp_path / "run")
     assert (loaded.preset_, loaded.settings_) == (fitted.preset_, fitted.settings_)
+
+
+def test_a_save_that_fails_leaves_no_folder(toy, tmp_path, monkeypatch):
+    X, y = toy[:2]
+    model = BaggingPU(n_estimators=3, prior=0.4, random_state=0).fit(X, y)
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("distpu.files.run_folder.RunFolder.finish", full)
+        with pytest.raises(OSError, match="No space left"):
+            model.save(tmp_path / "model")
+    assert not (tmp_path / "model").exists()
+    model.save(tmp_path / "model")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import platform
+import shutil
 import sys
 import zlib
 from dataclasses import dataclass
@@ -283,10 +284,14 @@ class PUEstimator(Shown, Encodes, Cuts, ClassifierMixin, BaseEstimator):
             raise ValueError(f"{path} {'is a file' if path.is_file() else 'is not empty'}; name a new folder")
         path.mkdir(parents=True, exist_ok=True)
         config = {"method": self.name, "params": self._plain_parameters(), "data": {}, "versions": versions()}
-        run_folder = RunFolder(path)
-        run_folder.keep_config(config)
-        self._write_history(run_folder)
-        self._finish(run_folder)
+        try:
+            run_folder = RunFolder(path)
+            run_folder.keep_config(config)
+            self._write_history(run_folder)
+            self._finish(run_folder)
+        except BaseException:  # such as a full disk: half a model would bar its name
+            shutil.rmtree(path, ignore_errors=True)
+            raise
         return path
 
     def _write_history(self, folder: RunFolder) -> None:
