@@ -95,6 +95,16 @@ def test_an_id_in_a_file_sorted_by_label_is_found():
     assert found.finding("row order").numbers["columns_in_order"] == ["id"]
 
 
+def test_a_column_that_fit_leaves_out_is_not_held_against_the_labelling():
+    x, y = clouds()
+    s = labels(y)
+    random = np.random.default_rng(1)
+    case = np.where(s == 1, random.integers(1, 1000, len(s)), random.integers(900, 9000, len(s)))
+    found = diagnose(pd.DataFrame(x, columns=NAMES).assign(case_no=case), s)
+    assert "distpu fit leaves it out, and the other answers are without it" in found.finding("give-away").text
+    assert found.finding("labelling").level == "ok" and "case_no" not in found.finding("labelling").text
+
+
 def test_a_known_prior_that_the_labels_cannot_explain():
     x, y = clouds()
     s = np.zeros(len(y), dtype=int)

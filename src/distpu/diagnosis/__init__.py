@@ -172,7 +172,9 @@ class _Diagnosing:
         alone = single_columns(part, t, fold, names, share, (unlabelled / (t == 0).sum()) / (labelled / t.sum()))
         alone = by_source(alone, sources)
         odd = {column.name for column in alone if column.level != "ok"} - set(scored.left_out)
-        found = [] if wide else contrasts(part, t, fold, names, seed, self._step)
+        learnt = [j for j, name in enumerate(names) if sources[name] not in scored.left_out]
+        tested = [names[j] for j in learnt]
+        found = contrasts(part[:, learnt], t, fold, tested, seed, self._step) if tested and not wide else []
         self._step("the curve")
         used = share if self.given is None else self.given
         assumed = Assumed(t, z, used, unlabelled)
@@ -184,7 +186,7 @@ class _Diagnosing:
         # Cautious estimators make sure that a given prior above all of them is not due to the estimate.
         largest = inside_unit(max(high, *(_largest(name, z, t, seed) for name in CAUTIOUS)), t)
         listed = [
-            findings.selective(found, self.given, largest, _why_not(wide, labelled, len(names))),
+            findings.selective(found, self.given, largest, _why_not(wide, labelled, len(tested))),
             findings.give_away(alone, self._prior_without(odd) if odd and own else None, share, scored.left_out),
             findings.separable(pu_auc(t, z), pu_roc_auc(t, z, used), used, labelled, unlabelled),
             findings.enough_labelled(labelled, share, low, high),
