@@ -16,7 +16,7 @@ def test_the_code_of_the_guide_runs(toy, capsys):
     z_p, z_u, _ = draw(30, 270, prior=0.4)
     z = np.empty(300)
     z[s == 1], z[s == 0] = z_p, z_u
-    scope = {"X": X, "s": s, "z": z}
+    scope = {"X": X, "X_new": X, "s": s, "z": z}
     for block in blocks(PAGE):
         exec(block, scope)
     assert (y & scope["called"]).sum() / y.sum() > 0.8

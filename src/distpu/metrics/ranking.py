@@ -43,7 +43,8 @@ def pu_average_precision(s: np.ndarray, z: np.ndarray, prior: float, scenario: s
     Population: the unlabelled rows (case-control), or all rows (single-set).
     Assumes that the labelled rows are a random draw from the positives and that the prior is right. The top of the
     ranking decides, so the error is large where few unlabelled rows score as high as the labelled ones. Estimates above
-    1 there are cut to 1, which makes the mean too low: by up to half a standard error on simulated rows.
+    1 there are cut to 1. The mean is too low by that, and too high where few rows are labelled: by up to half a
+    standard error on simulated rows.
     """
     s, z = rows(s, z)
     prior = share(prior)
