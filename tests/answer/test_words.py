@@ -2,7 +2,7 @@
 
 from types import SimpleNamespace as Thing
 
-from distpu.answer.words import columns_told, percent
+from distpu.answer.words import columns_told, counts_explained, percent
 
 
 def answer(*columns):
@@ -22,3 +22,12 @@ def test_columns_that_were_used_and_left_out():
 
 def test_numbers_as_people_read_them():
     assert [percent(share) for share in (0.004, 0.25, 0.953, 1.0)] == ["0.4 %", "25 %", "95.3 %", "100 %"]
+
+
+def test_a_fit_without_held_out_rows_says_why_it_tells_no_precision():
+    for called in (100, 50, 200):
+        fitted = Thing(hidden=100.0, predicted=called, what="rows", model=Thing(expected_=None))
+        told = counts_explained(fitted)
+        assert "How many of them are right was not estimated, because no rows were held out of training" in told
+        fitted.model.expected_ = Thing(precision=0.8)
+        assert "was not estimated" not in counts_explained(fitted)

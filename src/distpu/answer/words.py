@@ -85,6 +85,14 @@ def counts_explained(answer: Answer) -> str:
     if hidden != hidden:  # the method knows no prior
         return ""
     gap, what = called - hidden, answer.what
+    unknown = (
+        ""
+        if given is not None
+        else (
+            f" How many of them are right was not estimated, because no {what} were held out of training: "
+            "--threshold prior holds out a fifth."
+        )
+    )
     if abs(gap) <= max(1.0, CLOSE * max(called, hidden)):
         text = f"The cut calls about as many {what} positive as are expected to be."
         if given is not None and called:
@@ -92,7 +100,7 @@ def counts_explained(answer: Answer) -> str:
                 f" They are not all the same {what}: about {(1 - given.precision) * called:,.0f} of those called "
                 "should be false alarms, and about as many positives stay below the cut."
             )
-        return text
+        return text + unknown
     if gap < 0:
         text = f"Fewer {what} are called positive ({called:,}) than are expected to be ({hidden:,.0f}): "
         text += f"below the cut, positives and negatives look alike, and most {what} there are negative."
@@ -105,4 +113,4 @@ def counts_explained(answer: Answer) -> str:
         right = float(given.precision) * called
         missed = max(0.0, hidden - right)
         text += f" Of the {called:,} about {right:,.0f} should be positive; about {missed:,.0f} are missed."
-    return f"{text} {more}"
+    return f"{text}{unknown} {more}"
