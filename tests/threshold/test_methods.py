@@ -54,6 +54,13 @@ def test_calibrated_probabilities_and_a_chosen_cut_of_every_method(name, toy, tm
         np.testing.assert_array_equal(again.predict_proba(X), p)
 
 
+@pytest.mark.parametrize("name", ["bagging-pu", "blend-pu", "elkan-noto", "two-step"])
+def test_a_method_that_holds_rows_out_is_calibrated_by_auto(name, toy):
+    X, s, _ = toy
+    p, of_auto = (quick(name, calibrate=told).fit(X, s).predict_proba(X) for told in (True, "auto"))
+    np.testing.assert_array_equal(of_auto, p)
+
+
 @pytest.mark.parametrize("name", ["dist-pu", "vpu"])
 def test_a_network_is_not_calibrated_unless_asked(name, toy):
     X, s, _ = toy

@@ -56,11 +56,11 @@ class ElkanNoto(Wrapper):
     search_inside = BOOSTING
 
     folds: int = param(5, "number of models, each fitted without one fold of the rows", least=2)
-    calibrate: bool = param(
+    calibrate: Any = param(
         True,
-        "the cut by isotonic regression on the out-of-fold scores, and probabilities calibrated on them; False takes "
-        "the classifier's probabilities",
-        one_of=(True, False),
+        "the cut by isotonic regression on the out-of-fold scores, and probabilities calibrated on them, also 'auto'; "
+        "False takes the classifier's probabilities",
+        one_of=("auto", True, False),
     )
     scenario: str = param("case-control", "probabilities are those among the unlabelled rows, or among all rows",
                           one_of=SCENARIOS)  # fmt: skip
