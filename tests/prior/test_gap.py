@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from distpu import BlendPU
 from distpu.prior import Estimate
-from distpu.prior.gap import at_gap, share_above_gap
+from distpu.prior.gap import at_gap, cut_in_gap
 
 
 def groups(apart: float, n: int = 2000, share: float = 0.3, seed: int = 0) -> np.ndarray:
@@ -18,33 +18,42 @@ def groups(apart: float, n: int = 2000, share: float = 0.3, seed: int = 0) -> np
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_share_above_a_gap_is_that_of_the_upper_group(seed):
-    assert_allclose(share_above_gap(groups(9, seed=seed), 0.2, 0.4), 0.3, atol=1e-9)
+    z = groups(9, seed=seed)
+    assert_allclose((z >= cut_in_gap(z, 0.2, 0.4)).mean(), 0.3, atol=1e-9)
 
 
 @pytest.mark.parametrize("apart", [0, 1, 2, 3, 4])
 def test_overlapping_groups_have_no_gap(apart):
-    assert share_above_gap(groups(apart), 0.01, 0.99) is None
+    assert cut_in_gap(groups(apart), 0.01, 0.99) is None
 
 
 def test_a_gap_outside_the_interval_does_not_count():
-    assert share_above_gap(groups(9), 0.4, 0.6) is None
-    assert share_above_gap(groups(9), 0.1, 0.2) is None
+    assert cut_in_gap(groups(9), 0.4, 0.6) is None
+    assert cut_in_gap(groups(9), 0.1, 0.2) is None
 
 
 @pytest.mark.parametrize("z", [np.zeros(50), np.r_[np.zeros(49), 1.0], np.array([0.0, 1.0]), np.array([2.0])])
-def test_few_or_equal_scores_end_in_a_share_or_none(z):
-    share = share_above_gap(z, 0.1, 0.9)
-    assert share is None or 0.1 <= share <= 0.9
+def test_few_or_equal_scores_end_in_a_cut_or_none(z):
+    cut = cut_in_gap(z, 0.1, 0.9)
+    assert cut is None or 0.1 <= (z >= cut).mean() <= 0.9
 
 
 def test_the_estimate_moves_and_keeps_its_interval():
     found = Estimate(0.27, (0.2, 0.35), 0.2, "binormal", to_call=0.28)
-    moved = at_gap(found, np.zeros(100), groups(9))
+    moved = at_gap(found, np.full(100, 9.0), groups(9))
     assert_allclose([moved.prior, moved.to_call, moved.label_frequency], [0.3, 0.3, 100 / (100 + 0.3 * 2000)])
     assert moved.interval == found.interval and moved.name == found.name
-    assert at_gap(found, np.zeros(100), groups(2)) is found
+    assert at_gap(found, np.full(100, 9.0), groups(2)) is found
     other = replace(found, name="bbe")
-    assert at_gap(other, np.zeros(100), groups(9)) is other
+    assert at_gap(other, np.full(100, 9.0), groups(9)) is other
+
+
+def test_positives_below_the_gap_count_in_the_prior():
+    found = Estimate(0.3, (0.2, 0.4), 0.2, "binormal", to_call=0.3)
+    moved = at_gap(found, np.repeat([9.0, 0.0], [80, 20]), groups(9, share=0.24))
+    assert_allclose([moved.prior, moved.to_call], [0.3, 0.24])
+    few = at_gap(found, np.repeat([9.0, 0.0], [10, 90]), groups(9, share=0.24))
+    assert_allclose([few.prior, few.to_call], [0.4, 0.24])  # the end of the interval
 
 
 def test_the_table_default_cuts_in_the_gap():

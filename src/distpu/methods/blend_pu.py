@@ -10,7 +10,7 @@
     weights:  ridge logistic regression of P against U on the standardised columns of Z
     z = Z w;  prior pi = posterior mean of the binormal model of z (prior/binormal.py)
     cut:  the share of z_U above it has the largest expected accuracy + F1 by that model; a given pi is that share
-    if z_U has a deep gap within pi's interval, the share above it is pi and is called (prior/gap.py)
+    if z_U has a deep gap within pi's interval, the share q_U above it is called and pi = q_U / q_P (prior/gap.py)
     a new row's score is the mean over the K folds
 
 Assumes: labelled positives are a random draw from all positives. No negatives and no prior are needed. No scorer is
