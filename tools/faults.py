@@ -63,8 +63,8 @@ def page(rows: list[dict]) -> str:
     lines = [
         "# Faults",
         "",
-        f"The fault suite tried {total:,} faults on {date.today():%d %B %Y}, and each ended as it should. `make test-faults`",
-        "runs it in a quarter of an hour; `tools/faults.py --budget SECONDS` gives it more time and tries more.",
+        f"The fault suite tried {total:,} faults on {date.today():%d %B %Y}, and each ended as it should.",
+        "`make test-faults` runs it in about 20 minutes; `tools/faults.py --budget SECONDS` tries more.",
         "A run that is killed or stopped, or whose disk is full, goes on when the same command is given again. Its",
         "files then have the same bits as without the fault. A damaged file is refused in one line or gives the same",
         "scores. An input is used or refused in one line. A trial that ends in another way fails the suite, and this",
