@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import platform
-import shutil
 import sys
 import zlib
 from dataclasses import dataclass
@@ -279,20 +278,12 @@ class PUEstimator(Shown, Encodes, Cuts, ClassifierMixin, BaseEstimator):
     def save(self, folder: str | Path) -> Path:
         """Write the fitted model into a new folder, without pickle. `distpu.load` reads it back."""
         check_is_fitted(self)
-        path = Path(folder)
-        if path.is_file() or (path.exists() and any(path.iterdir())):
-            raise ValueError(f"{path} {'is a file' if path.is_file() else 'is not empty'}; name a new folder")
-        path.mkdir(parents=True, exist_ok=True)
         config = {"method": self.name, "params": self._plain_parameters(), "data": {}, "versions": versions()}
-        try:
-            run_folder = RunFolder(path)
+        with RunFolder.new(Path(folder)) as run_folder:
             run_folder.keep_config(config)
             self._write_history(run_folder)
             self._finish(run_folder)
-        except BaseException:  # such as a full disk: half a model would bar its name
-            shutil.rmtree(path, ignore_errors=True)
-            raise
-        return path
+        return Path(folder)
 
     def _write_history(self, folder: RunFolder) -> None:
         """Write the log, if the method has one."""

@@ -6,6 +6,7 @@ import itertools
 import math
 import os
 import re
+import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -133,6 +134,19 @@ class RunFolder(Trials):
                 (folder / self.PRIOR).unlink(missing_ok=True)  # it may be of other data
                 self.keep_config(config)
             yield there or config, self.finished
+
+    @classmethod
+    @contextmanager
+    def new(cls, path: Path) -> Iterator[RunFolder]:
+        """Make a folder to fill. It is taken back where that fails: half a model would bar its name."""
+        if path.is_file() or (path.exists() and any(path.iterdir())):
+            raise ValueError(f"{path} {'is a file' if path.is_file() else 'is not empty'}; name a new folder")
+        path.mkdir(parents=True, exist_ok=True)
+        try:
+            yield cls(path)
+        except BaseException:
+            shutil.rmtree(path, ignore_errors=True)
+            raise
 
     @contextmanager
     def answering(self) -> Iterator[None]:
