@@ -33,7 +33,7 @@ from distpu.datasets.draw import folds
 from distpu.methods.blend_pu import BlendPU
 from distpu.prior import ON_SCORES, inside_unit
 from distpu.prior.binormal import credible, share_to_call
-from distpu.prior.gap import cut_in_gap
+from distpu.prior.gap import shares_at_gap
 from distpu.threshold import Calibration, calibration_error, cut_at
 
 CACHE = Path(os.environ.get("DISTPU_CACHE", "/tmp/score"))
@@ -110,8 +110,8 @@ def of_priors(problem: Problem) -> dict[str, dict[str, float]]:
         found[name] = {"error": abs(off), "bias": off}
     low, high = credible(b.z_p, b.z_u, 0.9)
     found["binormal"]["in the 90 % interval"] = float(low <= problem.truth <= high)
-    gap = cut_in_gap(b.z_u, low, high)
-    off = found["binormal"]["bias"] if gap is None else (b.z_u >= gap).mean() / (b.z_p >= gap).mean() - problem.truth
+    gap = shares_at_gap(b.z_p, b.z_u, (low, high))
+    off = found["binormal"]["bias"] if gap is None else gap[0] - problem.truth
     found["binormal, or a gap"] = {"error": abs(off), "bias": off}
     return found
 
@@ -124,9 +124,9 @@ def of_cuts(problem: Problem) -> dict[str, dict[str, float]]:
     shares = {"true prior": problem.truth, "estimated prior": prior, "probability of at least 1/2": (p >= 0.5).mean()}
     for weight in (0.0, 0.5, 1.0, 2.0):
         shares[f"largest E[accuracy] + {weight:g} E[F1]"] = share_to_call(b.z_p, b.z_u, weight)
-    gap = cut_in_gap(b.z_u, *credible(b.z_p, b.z_u, 0.9))
+    gap = shares_at_gap(b.z_p, b.z_u, credible(b.z_p, b.z_u, 0.9))
     usual = shares["largest E[accuracy] + 1 E[F1]"]
-    shares["a gap, or largest E[accuracy] + 1 E[F1]"] = usual if gap is None else (b.z_u >= gap).mean()
+    shares["a gap, or largest E[accuracy] + 1 E[F1]"] = usual if gap is None else gap[1]
     return {name: b.called(float(np.clip(share, 1e-4, 1 - 1e-4))) for name, share in shares.items()}
 
 

@@ -30,6 +30,7 @@ import pandas as pd
 import sklearn
 
 import real_tables
+from distpu.study.tables import markdown_table
 
 LIKE_A_DEVELOPMENT_TABLE = ("german", "ionosphere", "letter", "magic", "titanic")
 SKEWED = ("page-blocks0", "yeast1", "shuttle-c0-vs-c4")
@@ -78,7 +79,11 @@ SECOND_LOOK = [
 def page(lines: pd.DataFrame, rows: int) -> str:
     versions = f"Python {platform.python_version()}, numpy {np.__version__}, scikit-learn {sklearn.__version__}"
     each = lines.pivot_table(index="table", columns="method", values=["accuracy", "f1", "auc"], sort=False)
-    methods = list(dict.fromkeys(lines["method"]))
+    methods, grid = list(dict.fromkeys(lines["method"])), []
+    for name, row in each.iterrows():
+        share = lines[lines["table"] == name]["truth"].mean()
+        cells = (" / ".join(f"{row[(k, m)]:.1f}" for k in ("accuracy", "f1", "auc")) for m in methods)
+        grid.append([str(name), f"{share:.2f}", *cells])
     text = [
         "# Data sets that no choice has seen",
         "",
@@ -94,14 +99,9 @@ def page(lines: pd.DataFrame, rows: int) -> str:
         "",
         "Accuracy / F1 / AUC, and the share of positives among the unlabelled rows.",
         "",
-        "| set | share | " + " | ".join(methods) + " |",
-        "|---" * (len(methods) + 2) + "|",
+        markdown_table(["set", "share", *methods], grid),
     ]
-    for name, row in each.iterrows():
-        share = lines[lines["table"] == name]["truth"].mean()
-        cells = (" / ".join(f"{row[(k, m)]:.1f}" for k in ("accuracy", "f1", "auc")) for m in methods)
-        text.append(f"| {name} | {share:.2f} | " + " | ".join(cells) + " |")
-    return "\n".join(text) + "\n"
+    return "\n".join(text)
 
 
 def main() -> None:

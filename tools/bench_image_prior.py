@@ -66,11 +66,12 @@ def as_the_paper_draws(root: str, name: str, seeds: list[int]) -> None:
 
 def print_line(rows: np.ndarray, s: np.ndarray, line: dict[str, Any]) -> None:
     """Print both estimates. Where images are small and grey, `prior="auto"` takes the forest, and it stands alone."""
-    method = NNPU(network="auto" if torch.cuda.is_available() or auto_network(rows.shape[1:]) == "mlp" else "resnet-8")
+    small_and_grey = auto_network(rows.shape[1:]) == "mlp"
+    method = NNPU(network="auto" if torch.cuda.is_available() or small_and_grey else "resnet-8")
     method._check_rows(rows, reset=True)
     method = method._with_preset("paper")
     ways = {"network": NNPU._estimated, "forest": PUEstimator._estimated}
-    if auto_network(rows.shape[1:]) == "mlp":
+    if small_and_grey:
         del ways["network"]
     for name, estimate in ways.items():
         start = time.process_time()

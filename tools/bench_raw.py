@@ -35,6 +35,8 @@ from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassif
 from sklearn.metrics import f1_score, roc_auc_score
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
+from distpu.study.tables import markdown_table
+
 OUT = Path(__file__).parents[1] / "results/raw"
 LABELLED, MOST = 0.3, 2_000
 MANY = 100_000  # rows; from here on the forest has half of its trees, of 50,000 rows each
@@ -123,7 +125,7 @@ def drawn(name: str) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
 
 
 def by_distpu(name: str, frame: pd.DataFrame, s: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-    """Scores and decisions of the unlabelled rows, in the order of the rows; the estimated prior."""
+    """Scores and decisions of the unlabelled rows, in the order of the rows, and the estimated prior."""
     with tempfile.TemporaryDirectory() as place:
         path, out = Path(place) / f"{name}{TABLES[name][0]}", Path(place) / "run"
         table = frame.assign(known=np.where(s, "1", ""))
@@ -189,35 +191,30 @@ def page(lines: pd.DataFrame) -> str:
     import sklearn
     import skrub
 
-    methods = list(dict.fromkeys(lines["method"]))
+    methods, each = list(dict.fromkeys(lines["method"])), []
+    mean = lines.groupby("method", sort=False)[["accuracy", "f1", "auc", "cpu"]].mean()
+    means = [[m.Index, f"{m.accuracy:.1f}", f"{m.f1:.1f}", f"{m.auc:.1f}", f"{m.cpu:.0f}"] for m in mean.itertuples()]
+    for name, of in lines.groupby("table", sort=False):
+        first = of.iloc[0]
+        cells = (f"{r.accuracy:.1f} / {r.f1:.1f} / {r.auc:.1f}, {r.cpu:.0f} s" for r in of.itertuples())
+        each.append([str(name), f"{first.rows:,}", f"{first.truth:.2f}, {first.prior:.2f}", *cells])
     text = [
         "# Raw tables of packages, which no choice has seen",
         "",
         f"`tools/bench_raw.py`: {platform.machine()}, one thread, a machine shared with other work; Python "
         f"{platform.python_version()}, scikit-learn {sklearn.__version__}, skrub {skrub.__version__}, lightgbm "
         f"{lightgbm.__version__}. {lines['table'].nunique()} tables, one draw. Nothing given but the labels. The "
-        "forest and the boosting see skrub's encoding and are cut by Elkan and Noto's constant. `distpu fit` also "
-        "writes the page, in the same seconds.",
+        "forest and the boosting see skrub's encoding and are cut by Elkan and Noto's constant. The seconds of "
+        "`distpu fit` include its page.",
         "",
-        "| method | accuracy | F1 | AUC | CPU seconds a table |",
-        "|---|---|---|---|---|",
-    ]
-    for method, m in lines.groupby("method", sort=False)[["accuracy", "f1", "auc", "cpu"]].mean().iterrows():
-        text.append(f"| {method} | {m.accuracy:.1f} | {m.f1:.1f} | {m.auc:.1f} | {m.cpu:.0f} |")
-    text += [
-        "",
+        markdown_table(["method", "accuracy", "F1", "AUC", "CPU seconds a table"], means),
         "## Each table",
         "",
         "Accuracy / F1 / AUC of the unlabelled rows, and CPU seconds. In census and loans labelling is selective.",
         "",
-        "| table | rows | positives, estimated | " + " | ".join(methods) + " |",
-        "|---" * (len(methods) + 3) + "|",
+        markdown_table(["table", "rows", "positives, estimated", *methods], each),
     ]
-    for name, of in lines.groupby("table", sort=False):
-        first = of.iloc[0]
-        cells = (f"{r.accuracy:.1f} / {r.f1:.1f} / {r.auc:.1f}, {r.cpu:.0f} s" for r in of.itertuples())
-        text.append(f"| {name} | {first.rows:,} | {first.truth:.2f}, {first.prior:.2f} | " + " | ".join(cells) + " |")
-    return "\n".join(text) + "\n"
+    return "\n".join(text)
 
 
 def main() -> None:

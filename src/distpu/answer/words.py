@@ -85,14 +85,10 @@ def counts_explained(answer: Answer) -> str:
     if hidden != hidden:  # the method knows no prior
         return ""
     gap, what = called - hidden, answer.what
-    unknown = (
-        ""
-        if given is not None
-        else (
-            f" How many of them are right was not estimated, because no {what} were held out of training: "
-            "--threshold prior holds out a fifth."
-        )
-    )
+    unknown = ""
+    if given is None:
+        unknown = f" How many of them are right was not estimated, because no {what} were held out of training: "
+        unknown += "--threshold prior holds out a fifth."
     if abs(gap) <= max(1.0, CLOSE * max(called, hidden)):
         text = f"The cut calls about as many {what} positive as are expected to be."
         if given is not None and called:

@@ -81,12 +81,12 @@ def prior(
         with busy(f"{number}/{len(names)} {name}: estimating"):
             if scored is not None and name in ("auto", *ON_SCORES):
                 of_both = scored.z[scored.s == 1], scored.z[scored.s == 0]
-                found.append(at_gap(estimator.fit_scores(*of_both).estimate_, *of_both))
+                one = at_gap(estimator.fit_scores(*of_both).estimate_, *of_both)
             else:
-                found.append(
-                    estimator.fit(X if isinstance(encode, str) else encode.fit(X, y).transform(X), y).estimate_
-                )
-        one, seconds = found[-1], time.perf_counter() - start
+                rows_in = X if isinstance(encode, str) else encode.fit(X, y).transform(X)
+                one = estimator.fit(rows_in, y).estimate_
+        found.append(one)
+        seconds = time.perf_counter() - start
         low, high = one.interval or (one.prior, one.prior)
         span = f"at most {high:.3f}" if one.two_sided is False else f"{low:.3f} to {high:.3f}"
         rows.append((name, f"{one.prior:.3f}", span, f"{seconds:.1f}", one.note))

@@ -31,12 +31,20 @@ def at_gap(found: Estimate, z_p: np.ndarray, z_u: np.ndarray) -> Estimate:
     """Move a binormal estimate, and the share to call, to the gap if there is one in the interval."""
     if found.name != AUTO or found.interval is None:
         return found
-    cut = cut_in_gap(z_u, *found.interval)
-    if cut is None:
+    shares = shares_at_gap(z_p, z_u, found.interval)
+    if shares is None:
         return found
-    called, labelled = float((z_u >= cut).mean()), float((z_p >= cut).mean())
-    prior = float(np.clip(called / max(labelled, called), *found.interval))
+    prior, called = shares
     return replace(found, prior=prior, to_call=called, label_frequency=len(z_p) / (len(z_p) + prior * len(z_u)))
+
+
+def shares_at_gap(z_p: np.ndarray, z_u: np.ndarray, interval: tuple[float, float]) -> tuple[float, float] | None:
+    """The prior and the share to call by the gap in the interval. None: there is no gap."""
+    cut = cut_in_gap(z_u, *interval)
+    if cut is None:
+        return None
+    called, labelled = float((z_u >= cut).mean()), float((z_p >= cut).mean())
+    return float(np.clip(called / max(labelled, called), *interval)), called
 
 
 def cut_in_gap(z: np.ndarray, low: float, high: float) -> float | None:
