@@ -18,7 +18,7 @@ from .page import page
 from .schema import Limits, Refused, Schema
 
 SETTINGS = "DISTPU_SERVE"  # JSON in the environment, for the processes of --workers
-DROPPED = 2**26  # bytes of a body that is too large that are read and dropped: a client that sends reads no answer
+DROPPED = 2**26  # bytes beyond the limit that are read and dropped, because a client that still sends reads no answer
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]", "::1")
 
 
