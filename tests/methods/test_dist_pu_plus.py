@@ -53,29 +53,29 @@ def test_a_quantile_of_some_rows():
 
 def test_the_quantiles_targets_make_as_many_positives_as_the_prior_says():
     z = torch.tensor(U_A, dtype=torch.float64)
-    calibrated = ByQuantile(0.4, temperature=0.5, keep=0.75).double()
-    t = calibrated(z, torch.ones(5, dtype=torch.bool))
+    calibrated = ByQuantile(temperature=0.5, keep=0.75).double()
+    t = calibrated(z, torch.ones(5, dtype=torch.bool), 0.4)
     tau = np.quantile(U_A, 0.6)
     close(t, torch.sigmoid((z - tau) / 0.5), 1e-7)
     assert (t > 0.5).sum() == 2  # 40 % of five
-    calibrated(z + 1, torch.ones(5, dtype=torch.bool))
+    calibrated(z + 1, torch.ones(5, dtype=torch.bool), 0.4)
     close(calibrated.tau, 0.75 * tau + 0.25 * (tau + 1), 1e-7)
 
 
 def test_labelled_rows_do_not_move_the_targets():
     z = torch.tensor([9.0, 9.0, 9.0, *U_A], dtype=torch.float64)
-    alone, both = (ByQuantile(0.4, 0.5, 0.9).double() for _ in range(2))
-    close(both(z, U)[3:], alone(z[3:], U[3:]))
-    alone, both = (ByMean(0.4, 0.5, 0.9).double() for _ in range(2))
-    close(both(z, U)[3:], alone(z[3:], U[3:]))
+    alone, both = (ByQuantile(0.5, 0.9).double() for _ in range(2))
+    close(both(z, U, 0.4)[3:], alone(z[3:], U[3:], 0.4))
+    alone, both = (ByMean(0.5, 0.9).double() for _ in range(2))
+    close(both(z, U, 0.4)[3:], alone(z[3:], U[3:], 0.4))
     close(both.b, alone.b)
 
 
 def test_the_means_targets_add_up_to_the_prior():
     z, every = torch.tensor(U_A, dtype=torch.float64), torch.ones(5, dtype=torch.bool)
-    calibrated = ByMean(0.4, temperature=1.0, keep=0.0).double()
+    calibrated = ByMean(temperature=1.0, keep=0.0).double()
     for _ in range(400):
-        t = calibrated(z, every)
+        t = calibrated(z, every, 0.4)
     close(calibrated.b, 0.1747982549, 1e-9)
     close(t, [0.8422145051, 0.4194085684, 0.1388108747, 0.5435886347, 0.0559774171], 1e-9)
 

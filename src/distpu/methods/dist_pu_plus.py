@@ -10,12 +10,12 @@ averaged teacher. The teacher's targets are shifted until their decisions, not t
 
     (x', t') = Mixup of strong views and their targets;  L_pairs = NoiSNCL (_pairs.py): rows of one class drawn together
     u = share of the joint epochs done;  mu(u) = mu (1 - cos(u pi/2))
+    prior="auto", images: spies (_spies.py) give the prior again at u = 0, 1/8, 1/4, 1/2; then they are labelled again
 
 A table has no views: its targets come from the averaged network on the same rows. One optimiser and one cosine serve
 both parts. Options that a trial did not have are off by default: L_pairs, a memory of targets, a moving mean in R_lab.
 
-Assumes: labelled rows are a random draw from the positives. The prior is needed, and an error of the prior moves the
-targets by as much.
+Assumes: labelled rows are a random draw from the positives. An error of the prior moves the targets by as much.
 Differs from its public code: there is none. A trial with other code is the source of the defaults; its figures are on
 docs/methods/dist-pu-plus.md.
 """
@@ -23,7 +23,7 @@ docs/methods/dist-pu-plus.md.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -39,9 +39,13 @@ from ..train.sampling import SAMPLINGS
 from ._network import NetworkMethod
 from ._pairs import on_sphere, pair_loss, predictor, projector, same_class
 from ._parts import Average, Memory, MovingMean, binary_entropy, mixup
+from ._spies import Spies
+
+Share = float | Tensor  # of positives among the unlabelled rows: a tensor if it may change in training
+LOOKS = (0, 1 / 8, 1 / 4, 1 / 2)  # u at which spies give the prior
 
 
-def quantile_where(values: Tensor, mask: Tensor, share: float) -> Tensor:
+def quantile_where(values: Tensor, mask: Tensor, share: Share) -> Tensor:
     """Return the quantile of the values where mask holds, between two values by a line. Static shapes, no sync."""
     ordered = torch.where(mask, values, torch.inf).sort().values
     at = share * (mask.sum() - 1).clamp(min=0)
@@ -55,14 +59,14 @@ class ByQuantile(nn.Module):
     tau: Tensor
     started: Tensor
 
-    def __init__(self, prior: float, temperature: float, keep: float):
+    def __init__(self, temperature: float, keep: float):
         super().__init__()
-        self.prior, self.temperature, self.keep = prior, temperature, keep
+        self.temperature, self.keep = temperature, keep
         self.register_buffer("tau", torch.zeros(()))
         self.register_buffer("started", torch.tensor(False))
 
-    def forward(self, z: Tensor, unlabelled: Tensor) -> Tensor:
-        found = quantile_where(z, unlabelled, 1 - self.prior)
+    def forward(self, z: Tensor, unlabelled: Tensor, prior: Share) -> Tensor:
+        found = quantile_where(z, unlabelled, 1 - prior)
         self.tau.copy_(torch.where(self.started, self.keep * self.tau + (1 - self.keep) * found, found))
         self.started.fill_(True)
         return torch.sigmoid((z - self.tau) / self.temperature)
@@ -73,14 +77,14 @@ class ByMean(nn.Module):
 
     b: Tensor
 
-    def __init__(self, prior: float, temperature: float, keep: float):
+    def __init__(self, temperature: float, keep: float):
         super().__init__()
-        self.prior, self.temperature = prior, temperature
+        self.temperature = temperature
         self.register_buffer("b", torch.zeros(()))
 
-    def forward(self, z: Tensor, unlabelled: Tensor) -> Tensor:
+    def forward(self, z: Tensor, unlabelled: Tensor, prior: Share) -> Tensor:
         t = torch.sigmoid((z + self.b) / self.temperature)
-        self.b.add_((self.prior - mean_where(t, unlabelled)) / 2)
+        self.b.add_((prior - mean_where(t, unlabelled)) / 2)
         return t
 
 
@@ -141,6 +145,8 @@ class DistPUPlus(NetworkMethod):
     temperature: float = tuned(0.3, "T; below 1 it makes targets certain", above=0, search=(0.1, 1.0, "log"))
     target_keep: float = param(0.95, "a, share of tau that comes from earlier batches", least=0, below=1)
     memory: float = param(0.0, "share of a row's target that comes from earlier epochs", least=0, below=1)
+    spies: int = param(4, "prior='auto' with images: one labelled row in so many learns as an unlabelled one in the "
+                       "first half and tells the prior; 0 keeps the first estimate", least=0)  # fmt: skip
     predicts: str = param("student", "the network that predicts: the 'student' or its average, the 'teacher'",
                           one_of=("student", "teacher"))  # fmt: skip
 
@@ -156,7 +162,8 @@ class DistPUPlus(NetworkMethod):
         if self.pairs:
             width, device = nets.head_of(model["net"].get_submodule("body")).in_features, run.data.s.device
             model["projector"], model["predictor"] = projector(width, self.hidden).to(device), predictor().to(device)
-        objective = WithTeacher(self, model, run)
+        spies = Spies.among(run.data, self.spies) if self.prior == "auto" and run.data.x.dim() == 4 else None
+        objective = WithTeacher(self, model, run, spies)
         recipe = self._recipe(
             epochs=self.warm_up_epochs + self.epochs,
             optimiser=self.optimiser,
@@ -164,7 +171,13 @@ class DistPUPlus(NetworkMethod):
             decay_all=self.decay_all,
             labelled=self.labelled,
         )
-        run.train("dist-pu-plus", model, objective, recipe)
+        looks = [self.warm_up_epochs + round(u * self.epochs) for u in LOOKS]
+        for epoch in run.epochs("dist-pu-plus", model, objective, recipe):
+            if spies is not None and epoch.number + 1 in looks:
+                spies.look(model["net"], run.data, last=epoch.number + 1 == looks[-1])
+        if spies is not None and (found := spies.estimate(run.data.s)) is not None:
+            self.prior_ = found.prior
+            self._take_estimate(found)
         return objective.scorer(model)
 
 
@@ -172,12 +185,12 @@ class WithTeacher(Objective):
     draws_views = True
     epoch: Tensor
 
-    def __init__(self, of: DistPUPlus, model: nn.ModuleDict, run: Run):
+    def __init__(self, of: DistPUPlus, model: nn.ModuleDict, run: Run, spies: Spies | None = None):
         super().__init__()
-        self.of, self.views, self.prior = of, run.views, run.data.prior
+        self.of, self.views, self.told, self.spies = of, run.views, run.data.prior, spies
         self.teacher = Average(model["net"], of.decay)
         self.target_projector = Average(model["projector"], of.decay) if of.pairs else None
-        self.calibrated = TARGETS[of.targets](self.prior, of.temperature, of.target_keep)
+        self.calibrated = TARGETS[of.targets](of.temperature, of.target_keep)
         self.mean_p = MovingMean(of.keep)
         self.remembered = Memory(torch.full((len(run.data),), torch.nan))  # NaN: the row has had no target yet
         self.register_buffer("epoch", torch.zeros((), dtype=torch.long))
@@ -186,7 +199,12 @@ class WithTeacher(Objective):
     def batches(self, s: Tensor, recipe: Recipe) -> Any:
         self.joint = int(self.epoch) >= self.of.warm_up_epochs  # a plain attribute: each part has its own recording
         self.epoch += 1
-        return super().batches(s, recipe)
+        return super().batches(s if self.spies is None else self.spies.hide(s), recipe)
+
+    @property
+    def prior(self) -> Share:
+        """The share of positives among the rows that learn as unlabelled ones."""
+        return self.told if self.spies is None else self.spies.share
 
     def scorer(self, model: nn.Module) -> nn.Module:
         return self.teacher.net if self.of.predicts == "teacher" else model.get_submodule("net")
@@ -196,6 +214,8 @@ class WithTeacher(Objective):
 
     def forward(self, model: nn.Module, batch: Batch, progress: Tensor) -> dict[str, Tensor]:
         net, zero = model.get_submodule("net"), torch.zeros((), device=batch.s.device)
+        if self.spies is not None:
+            batch = replace(batch, s=self.spies.hide(batch.s, batch.index))
         self.teacher.follow(net)
         terms = dict.fromkeys(("lab", "entropy", "mixup", "consistency", "pairs"), zero)
         if not self.joint:
@@ -226,7 +246,7 @@ class WithTeacher(Objective):
     def targets(self, batch: Batch) -> Tensor:
         """t: 1 on labelled rows, the teacher's calibrated score elsewhere, averaged over epochs if `memory` says so."""
         z = self.teacher(self.views.weak(batch.x))
-        t = torch.where(batch.s == 1, 1.0, self.calibrated(z, batch.s == 0))
+        t = torch.where(batch.s == 1, 1.0, self.calibrated(z, batch.s == 0, self.prior))
         if self.of.memory:
             before = self.remembered(batch.index)
             t = torch.where(before.isnan(), t, self.of.memory * before + (1 - self.of.memory) * t)

@@ -1,0 +1,79 @@
+"""Spies (Liu et al., 2002) tell the prior while a network learns: labelled rows that learn as unlabelled ones.
+
+    S: one labelled row in so many, drawn at random;   spies and unlabelled rows learn alike
+    q_S(c), q_U(c) = shares of the spies and of the unlabelled rows with a score >= c
+    prior <- BBE (prior/bbe.py) of these two,   if the scores tell positives from negatives (prior/separable.py)
+    share of positives among all that learn as unlabelled:   (prior n_U + n_S) / (n_U + n_S)
+
+The network learns spies as it learns unlabelled rows. So a spy's score is a random draw from the scores of the hidden
+positives, although nothing is held out. A first estimate can come from a network that has seen little; this one comes
+from the network that learns, and costs one pass over the rows.
+
+Differs from spies as two-step methods use them (two_step.py): they look for negatives, these for the prior.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+from torch import Tensor, nn
+
+from ..prior import Estimate, estimated_from_scores
+from ..train.data import PUData
+from ..train.scoring import logits
+
+LEAST = 50  # spies; fewer tell less than the first estimate does
+
+
+class Spies(nn.Module):
+    spy: Tensor  # (n,) whether a row is one
+    active: Tensor  # whether they learn as unlabelled rows
+    prior: Tensor  # the newest
+    z: Tensor  # (n,) the scores that gave it; NaN: it is the first estimate
+
+    def __init__(self, spy: Tensor, s: Tensor, prior: float):
+        super().__init__()
+        self.n_s, self.n_u = int(spy.sum()), int((s == 0).sum())
+        self.register_buffer("spy", spy)
+        self.register_buffer("active", torch.ones_like(spy[0]))
+        self.register_buffer("prior", torch.full_like(s[0], prior))
+        self.register_buffer("z", torch.full_like(s, torch.nan))
+
+    @classmethod
+    def among(cls, data: PUData, one_in: int) -> Spies | None:
+        """Draw them. None: too few labelled rows for it."""
+        if not one_in or int((data.s == 1).sum()) < LEAST * one_in:
+            return None
+        spy = (data.folds(one_in) == 0) & (data.s == 1)  # copies of a row are all spies, or none is
+        return cls(spy, data.s, data.prior) if one_in > 1 and int(spy.sum()) >= LEAST // 2 else None
+
+    @property
+    def share(self) -> Tensor:
+        """The share of positives among the rows that learn as unlabelled ones."""
+        spies = self.n_s * self.active
+        return (self.prior * self.n_u + spies) / (self.n_u + spies)
+
+    def hide(self, s: Tensor, index: Tensor | slice = slice(None)) -> Tensor:
+        """Return the labels s of the rows `index` as training takes them."""
+        return torch.where(self.active & self.spy[index], 0.0, s)
+
+    def look(self, net: nn.Module, data: PUData, last: bool) -> None:
+        """Estimate the prior from the network's scores. After the last look the spies are labelled rows again."""
+        z = logits(net, data.x, data.s.device)
+        found = self._from(z, data.s)
+        if found.two_sided:
+            self.z.copy_(z)
+            self.prior.fill_(found.prior)
+        if last:
+            self.active.fill_(False)
+
+    def estimate(self, s: Tensor) -> Estimate | None:
+        """Return the newest estimate. None: no look could tell."""
+        return None if bool(self.z.isnan().any()) else self._from(self.z, s)
+
+    def _from(self, z: Tensor, s: Tensor) -> Estimate:
+        z_s, z_u = (z[rows].cpu().double().numpy() for rows in (self.spy, s == 0))
+        found = estimated_from_scores("bbe", z_s, z_u)
+        labelled = int((s == 1).sum())
+        return replace(found, label_frequency=labelled / (labelled + found.prior * len(z_u)))
