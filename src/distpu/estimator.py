@@ -39,6 +39,7 @@ HELD_OUT = 5  # one row in so many is held out of training for calibrate=True, i
 # parameters that configs of version 0.1 do not have
 ADDED = {"threshold": "auto", "calibrate": "auto", "validation_fraction": 0.0, "views": "none", "pretrained": None}
 ADDED |= {"encode": "auto", "neg_label": None, "found_label": None, "shuffle": "auto"}
+ADDED |= {"spies": 4, "rise": 0}
 ADDED |= {"level": False, "reliable": "spy", "neighbours": 10, "convergence": "auto", "guard": 0.05}
 
 

@@ -67,7 +67,7 @@ def test_the_network_that_learns_corrects_a_wrong_first_estimate(images, monkeyp
     assert found.prior_ == pytest.approx(0.4, abs=0.04)  # the first estimate was 0.2
     assert found.prior_estimate_.name == "bbe" and found.prior_interval_[0] < 0.4 < found.prior_interval_[1]
     assert found.prior_estimate_.label_frequency == pytest.approx(LABELLED / (LABELLED + found.prior_ * 800))
-    assert (found.predict(x) == y)[s == 0].mean() > 0.93
+    assert (found.predict(x) == y)[s == 0].mean() > 0.9
     without = fitted(images, monkeypatch, spies=0)
     assert without.prior_ == 0.2 and without.prior_estimate_ == FIRST
 

@@ -9,7 +9,7 @@ from distpu.files.run_folder import RunFolder
 from distpu.methods._parts import Average, Teacher
 from distpu.train import checkpoint
 from distpu.train.data import PUData
-from distpu.train.loop import Recipe, Risk
+from distpu.train.loop import Recipe, Risk, Step, epochs
 from distpu.train.run import Run
 from small import interrupt
 
@@ -22,8 +22,30 @@ def net():
 def test_the_rate_rises_linearly_and_meets_the_cosine():
     plain, rising = Recipe(epochs=10, lr=0.4), Recipe(epochs=10, lr=0.4, rise=3)
     shares = [rising.rate(e) / plain.rate(e) for e in range(10)]
-    assert shares == pytest.approx([1 / 4, 2 / 4, 3 / 4, *[1] * 7])
+    assert shares == pytest.approx([1 / 3, 2 / 3, *[1] * 8])
+    assert rising.rate(1, done=0.25) / plain.rate(1) == pytest.approx(1.25 / 3)
+    assert plain.rate(1, done=0.25) == plain.rate(1)
+    assert Recipe(epochs=1, lr=0.4, rise=1).rate(0) == 0.4
     assert Recipe(epochs=1300, lr=1e-3, floor=1e-3).rate(650) == pytest.approx(5.005e-4)  # NcPU's, halfway
+
+
+def test_a_rising_rate_changes_from_step_to_step():
+    data = PUData(torch.randn(64, 3), (torch.arange(64) < 20).float(), 0.4)
+    recipe, seen, model = Recipe(epochs=3, lr=0.08, batch_size=16, rise=2), [], net()
+
+    class Watched(Risk):
+        def forward(self, model, batch, progress):
+            seen.append(optimiser.param_groups[0]["lr"])
+            return super().forward(model, batch, progress)
+
+    optimiser = recipe.optimizer(model)
+    step = Step(model, Watched("risk", lambda z, s: (z - s).square().mean()), optimiser, torch.device("cpu"))
+    logged = [epoch.lr for epoch in epochs(step, data, recipe)]
+    full = [Recipe(epochs=3, lr=0.08).rate(epoch) for epoch in range(3)]
+    assert seen == pytest.approx(
+        [full[0] * k / 8 for k in (1, 2, 3, 4)] + [full[1] * k / 8 for k in (5, 6, 7, 8)] + [full[2]] * 4
+    )
+    assert logged == pytest.approx([full[0] / 2, full[1], full[2]])
 
 
 def test_sgd_is_nesterovs_by_hand():

@@ -83,6 +83,7 @@ class NetworkMethod(PUEstimator):
     epochs: int = tuned(60, "passes over the rows", least=1, search=(3, 100, "log"))
     lr: float = tuned(5e-4, "initial learning rate of Adam; a cosine brings it to 0", above=0,
                      search=(1e-5, 1e-2, "log"))  # fmt: skip
+    rise: int = tuned(0, "epochs in which the rate rises linearly from 0, step by step", least=0)
     weight_decay: float = tuned(5e-3, "L2 penalty on every parameter, BatchNorm and biases too", least=0,
                                search=(1e-6, 0.1, "log"))  # fmt: skip
     batch_size: int = tuned(256, "rows in a step", least=2)
@@ -117,7 +118,7 @@ class NetworkMethod(PUEstimator):
         raise NotImplementedError
 
     def _recipe(self, **changes: Any) -> Recipe:
-        common = dict(epochs=self.epochs, lr=self.lr, weight_decay=self.weight_decay)
+        common = dict(epochs=self.epochs, lr=self.lr, rise=self.rise, weight_decay=self.weight_decay)
         return Recipe(**{**common, "batch_size": self.batch_size, "sampling": self.sampling, **changes})
 
     # ------------------------------------------------------------------ fit

@@ -14,6 +14,8 @@ averaged teacher. The teacher's targets are shifted until their decisions, not t
 
 A table has no views: its targets come from the averaged network on the same rows. One optimiser and one cosine serve
 both parts. Options that a trial did not have are off by default: L_pairs, a memory of targets, a moving mean in R_lab.
+The rate rises step by step in the first epoch: at full rate R_lab pushes all p to 1 within three steps. It has no slope
+there, and the network stays for long.
 
 Assumes: labelled rows are a random draw from the positives. An error of the prior moves the targets by as much.
 Differs from its public code: there is none. A trial with other code is the source of the defaults; its figures are on
@@ -118,7 +120,8 @@ class DistPUPlus(NetworkMethod):
     optimiser: str = tuned("adam", "'adam', or 'sgd' with Nesterov's momentum", one_of=("adam", "sgd"))
     lr: float = tuned(5e-4, "initial learning rate; one cosine over all epochs brings it to 0", above=0,
                      search=(1e-4, 0.1, "log"))  # fmt: skip
-    rise: int = tuned(0, "epochs in which the rate rises linearly", least=0)
+    rise: int = tuned(1, "epochs in which the rate rises linearly from 0, step by step: at full rate the first steps "
+                      "may push every score to 1, where R_lab has no slope", least=0)  # fmt: skip
     weight_decay: float = tuned(5e-4, "L2 penalty", least=0, search=(1e-5, 1e-2, "log"))
     decay_all: bool = tuned(True, "whether the L2 penalty is on biases and norms too", one_of=(True, False))
     batch_size: int = tuned(288, "rows in a step, the labelled ones included", least=2)
@@ -167,7 +170,6 @@ class DistPUPlus(NetworkMethod):
         recipe = self._recipe(
             epochs=self.warm_up_epochs + self.epochs,
             optimiser=self.optimiser,
-            rise=self.rise,
             decay_all=self.decay_all,
             labelled=self.labelled,
         )

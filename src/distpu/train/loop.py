@@ -31,12 +31,13 @@ class Recipe:
     optimiser: str = "adam"  # or "sgd": with Nesterov's momentum
     betas: tuple[float, float] = (0.9, 0.999)  # of Adam
     momentum: float = 0.9  # of SGD
-    rise: int = 0  # epochs in which the rate rises linearly, before the cosine takes over
+    rise: int = 0  # epochs in which the rate rises linearly from 0, step by step, below the cosine
 
-    def rate(self, epoch: int) -> float:
+    def rate(self, epoch: int, done: float = 1.0) -> float:
+        """Return the rate when a share of the epoch is done. It changes within an epoch only while it rises."""
         cosine = (1 + math.cos(math.pi * epoch / (self.period or self.epochs))) / 2
         rate = self.lr * (self.floor + (1 - self.floor) * cosine)
-        return rate * (epoch + 1) / (self.rise + 1) if epoch < self.rise else rate
+        return rate * (epoch + done) / self.rise if epoch < self.rise else rate
 
     def optimizer(self, model: nn.Module) -> torch.optim.Optimizer:
         parameters = [p for p in model.parameters() if p.requires_grad]
@@ -119,13 +120,16 @@ class Step:
         self.model.train()
         self.objective.train()
         self.progress.fill_(progress)
+        self.take_rate(rate)
+        self.sums.zero_()
+        self.count = 0
+
+    def take_rate(self, rate: float) -> None:
         for group in self.optimizer.param_groups:
             if isinstance(group["lr"], Tensor):  # a recorded step reads the rate from this tensor
                 group["lr"].fill_(rate)
             else:
                 group["lr"] = rate
-        self.sums.zero_()
-        self.count = 0
 
     def __call__(self, batch: Batch) -> None:
         self._train(batch)
@@ -153,7 +157,11 @@ def epochs(step: Step, data: PUData, recipe: Recipe, first: int = 0) -> Iterator
     """Train, and yield each epoch when it ends. The body of the caller's for loop takes the place of callbacks."""
     for number in range(first, recipe.epochs):
         step.begin(number / recipe.epochs, recipe.rate(number))
+        seen = 0
         for batch in _batches(step.objective, data, recipe):
+            if number < recipe.rise:
+                seen += len(batch.s)
+                step.take_rate(recipe.rate(number, min(1.0, seen / len(data))))
             step(batch)
         yield Epoch(number, recipe.epochs, recipe.rate(number), step.means())
 
