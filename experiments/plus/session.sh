@@ -17,28 +17,27 @@ make() { # LANE NAME ARGUMENTS
     local lane=$1 left=$((until - $(date +%s))); shift
     if [ "$left" -lt 60 ]; then echo "no time left for $*"; return; fi
     echo "== $(date +%T) lane $lane: $*"
-    timeout "$left" python3 -m distpu reproduce "$@" --jobs 1 --results "/tmp/plus/$lane/results" --runs "/tmp/plus/$lane/runs" 2>&1
+    timeout "$left" python3 -m distpu reproduce "$@" --results "/tmp/plus/$lane/results" --runs "/tmp/plus/$lane/runs" 2>&1
 }
-lane_a() {
-    make a plus-cifar-10 --only CNN-13                                   # 3 more
-    make a plus-cifar-10 --only "CNN-13 with an estimated prior" --seeds 2
+lane_a() { # two runs at a time: about 450 s each beside lane b
+    make a plus-cifar-10 --only ResNet-18 --jobs 2
+    make a plus-cifar-10 --only "ResNet-18 with an estimated prior" --jobs 2
+}
+lane_b() { # about 170 s a run on Fashion-MNIST, 310 s on CIFAR-10
     until [ -e "$data/fashion-mnist" ]; do sleep 1; done
-    make a plus-other-sets --only CNN-13                                 # 5
-    make a plus-cifar-10 --only "CNN-13 with an estimated prior"         # 3 more
-}
-lane_b() {
-    make b plus-cifar-10 --only ResNet-18                                # 5
-    make b plus-cifar-10 --only "ResNet-18 with an estimated prior"
+    make b plus-other-sets --only "CNN-13 with a rising rate" --jobs 1
+    make b plus-cifar-10 --only "CNN-13 with a rising rate" --jobs 1
+    make b plus-cifar-10 --only "CNN-13 with an estimated prior" --jobs 1
 }
 keep() {
     for file in /tmp/plus/?/results/plus/*/runs.jsonl; do
         [ -e "$file" ] || continue
         lane=$(echo "$file" | cut -d/ -f4) name=$(basename "$(dirname "$file")")
-        cp -f "$file" "$out/$name-$lane.jsonl"
+        cmp -s "$file" "results/plus/$name/runs.jsonl" || cp -f "$file" "$out/$name-$lane.jsonl"
     done
 }
 for lane in a b; do # lines that are there are not made again
-    mkdir -p "/tmp/plus/$lane/results" && cp -rn results/plus "/tmp/plus/$lane/results/"
+    mkdir -p "/tmp/plus/$lane/results" && cp -r results/plus "/tmp/plus/$lane/results/"
 done
 while sleep 5; do keep; done &
 keeper=$!
