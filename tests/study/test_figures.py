@@ -30,6 +30,18 @@ def test_every_figure_can_be_drawn(name, tmp_path):
     assert "![figure.png](figure.png)" in (tmp_path / experiment.place / "README.md").read_text()
 
 
+def test_a_panel_can_name_a_variant():
+    from matplotlib.figure import Figure
+
+    experiment = experiments.read("plus-curves")
+    lines = [line(cell, 5, predicted_prior=[0.5, 0.4]) for cell in experiment.cells]
+    axes = Figure().subplots(1, 2)
+    figures._prior_curves(axes, experiment, lines)
+    for axis, cell in zip(axes, experiment.cells, strict=True):
+        said = [text.get_text() for text in axis.get_legend().get_texts()]
+        assert said[:-1] == [f"Dist-PU+ {cell.variant} (1 seeds)"]
+
+
 def test_a_setting_that_is_a_word_can_vary(tmp_path):
     text = TINY.replace("comparison", "lines") + '\n[vary]\nsampling = ["mixed", "stratified"]\n'
     (tmp_path / "words.toml").write_text(text)

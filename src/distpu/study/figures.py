@@ -44,7 +44,7 @@ def _prior_curves(axes: Any, experiment: Experiment, lines: list[Line]) -> None:
     for axis, methods in zip(axes, panels, strict=True):
         for cell in experiment.cells:
             curves = [line.predicted_prior for line in _of(lines, cell) if line.predicted_prior]
-            if cell.method not in methods or not curves:
+            if not {cell.method, f"{cell.method}:{cell.variant}"} & {*methods} or not curves:
                 continue
             values = np.array([curve[: min(map(len, curves))] for curve in curves])
             at, colour = np.arange(1, values.shape[1] + 1), COLOURS.get(cell.method)
