@@ -97,6 +97,10 @@ def test_dist_pu_plus_with_an_estimated_prior_and_on_the_cnn_is_that_of_the_runs
     for row, (name, dataset, variant) in rows.items():
         wanted = dict(dataset=dataset, variant=variant)
         assert said[row][2:4] == [shown(values(name, metric, **wanted)) for metric in ("accuracy", "auc")]
+    errors = [abs(line["prior"] - 0.4) for line in lines_of("plus-cifar-10", variant="CNN-13 with an estimated prior")]
+    assert f"it is {np.mean(errors):.3f} off on the mean".replace("0.", ".") in text_of("docs/prior.md")
+    cnn = mean("plus-cifar-10", variant="CNN-13", method="dist-pu-plus")
+    assert f"Dist-PU+ has an accuracy of {cnn:.2f}, where Dist-PU has 91.94" in text_of("docs/images.md")
     assert "96.60" in text_of("README.md") and mean(
         "plus-cifar-10", variant="CNN-13 with an estimated prior"
     ) == pytest.approx(96.60, abs=0.005)
