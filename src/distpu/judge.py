@@ -18,6 +18,7 @@ from sklearn.utils import _safe_indexing as take
 
 from . import metrics
 from .datasets.draw import folds
+from .encode import TableEncoder, encoded
 from .estimator import PUEstimator
 from .inputs import read_labels
 from .kinds import short
@@ -121,20 +122,22 @@ def compare_methods(
     random_state: int = 0,
     k: int = FOLDS,
     pool: str = "local",
+    encode: Any = "auto",
 ) -> Iterator[Judged | tuple[str, str]]:
     """Yield the metrics of each method on a user's own rows, or (name, reason) if the method fails.
 
     All methods get the same prior. It is given, or estimated once. PU accuracy is that among rows like the unlabelled
     ones: these rows are what a user asks about, whether the labelled rows were taken out of them or not.
 
-    pool  "local": one method after the other; "ray": methods side by side on a Ray cluster, with the same results
+    pool    "local": one method after the other; "ray": methods side by side on a Ray cluster, with the same results
+    encode  how a data frame becomes numbers, as every method takes it
     """
     check_pool(pool)
     s, _ = read_labels(y, pos_label)
-    judge = Judge.of(X, s, share_of(prior, X, s), k, random_state)
+    judge = Judge.of(X, s, share_of(prior, rows_for_prior(X, s, encode), s), k, random_state)
     with opened(pool, "comparing on Ray") as nodes:
         shared = nodes.share(judge)
-        tasks = [(shared, name, told_to(name, judge.prior, random_state, preset)) for name in methods]
+        tasks = [(shared, name, told_to(name, judge.prior, random_state, preset, encode)) for name in methods]
         yield from nodes.in_order(_judged, tasks)
 
 
@@ -150,9 +153,16 @@ def _judged(judge: Judge, name: str, told: dict[str, Any]) -> Judged | tuple[str
     return Judged(name, float(accuracy), accuracy.error, float(auc), float((z[s == 0] >= 0).mean()), seconds)
 
 
-def told_to(name: str, prior: float, random_state: int, preset: str = "auto") -> dict[str, Any]:
+def rows_for_prior(X: Any, s: np.ndarray, encode: Any) -> Any:
+    """Return the rows that the prior is estimated on: a frame as numbers where the caller has an encoder of its own."""
+    return encoded(X, s, encode)[0] if isinstance(encode, TableEncoder) else X
+
+
+def told_to(name: str, prior: float, random_state: int, preset: str = "auto", encode: Any = "auto") -> dict[str, Any]:
     """Return what every method is told that is judged: the prior, the seed, and the preset if it has presets."""
     told: dict[str, Any] = {"prior": prior, "random_state": random_state}
+    if isinstance(encode, TableEncoder):
+        told["encode"] = encode
     return {**told, "preset": preset} if method_class(name).trains_network else told
 
 

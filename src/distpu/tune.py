@@ -15,7 +15,7 @@ import numpy as np
 
 from .estimator import PUEstimator
 from .files.run_folder import RunFolder
-from .judge import FOLDS, Judge, check_scenario, check_scorer, told_to
+from .judge import FOLDS, Judge, check_scenario, check_scorer, rows_for_prior, told_to
 from .methods import make, method_class
 from .on_ray import check_pool, opened
 from .params import Search, need
@@ -143,7 +143,7 @@ def tune_settings(
     config |= {"method": f"tune {method}", "params": {**config["params"], **extra}}
     run = None if folder is None else RunFolder(folder)
     with run.opened(config) if run else nullcontext(), opened(pool, "tuning on Ray") as nodes:
-        share = _prior(X, s, prior, run)
+        share = _prior(rows_for_prior(X, s, told.get("encode")), s, prior, run)
         told = {**told_to(method, share, random_state), **told}
         judge = Judge.of(X, s, share, k, random_state, metric, scenario)
         search = _Search(optuna, method, space, told, judge, nodes, _values(learner, space), random_state, run)

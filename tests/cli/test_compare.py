@@ -1,6 +1,7 @@
 """`distpu compare`."""
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -109,7 +110,7 @@ def test_compare_on_a_file_is_the_librarys_comparison(here, toy):
         (("table.csv", "--label", "fraud", "--methods", "nnpuu"), "did you mean 'nnpu'?"),
         (("table.csv", "--label", "fraud", "--methods", "pn"), "pn is no PU method: it takes every unlabelled row"),
         (("digit",), "'digit' is neither a file nor a data set; did you mean 'digits'?"),
-        (("digits", "--label", "fraud"), "--label, --positive, --drop and --id are for files"),
+        (("digits", "--label", "fraud"), "--label, --positive, --drop, --keep and --id are for files"),
     ],
 )
 def test_compare_refuses_what_does_not_belong_together(here, arguments, message):
@@ -144,6 +145,27 @@ def test_compare_and_tune_leave_columns_out(here, toy):
     tuned = done("tune", "more.csv", "--label", "known", "--drop", "outcome", "--id", "number", "--trials", "2",
                  "--set", "n_estimators=10")  # fmt: skip
     assert "next:  distpu fit more.csv --label known --id number --drop outcome --method bagging-pu" in tuned
+    assert "no column 'outcom'" in refused("compare", "more.csv", "--label", "known", "--keep", "outcom")
     assert "no column 'outcom'" in refused("compare", "more.csv", "--label", "known", "--drop", "outcom")
     assert "leave no column" in refused("compare", "plain.csv", "--label", "known", "--drop", ",".join(frame))
     assert "are for files" in refused("compare", "digits", "--drop", "c0")
+
+
+def test_compare_and_tune_use_a_column_that_looks_like_an_id(here, toy):
+    """As fit does with --keep: here the row's number tells the class, and nothing else does."""
+    _, s, y = toy
+    random = np.random.default_rng(0)
+    number = np.empty(len(s), dtype=int)
+    number[np.argsort(y + random.normal(0, 0.2, len(s)))] = 1000 + np.arange(len(s))
+    pd.DataFrame({"row_id": number, "noise": random.normal(size=len(s)), "known": s}).to_csv("n.csv", index=False)
+
+    def auc(*more):
+        told = ("compare", "n.csv", "--label", "known", "--methods", "elkan-noto", "--prior", "0.4")
+        out = done(*told, *more)
+        return float(re.search(r"elkan-noto +[\d.]+ ± [\d.]+ +([\d.]+)", out)[1]), out
+
+    (without, _), (kept, out) = auc(), auc("--keep", "row_id")
+    assert kept > without + 10
+    assert "next:  distpu fit n.csv --label known --keep row_id --method elkan-noto" in out
+    tuned = done("tune", "n.csv", "--label", "known", "--keep", "row_id", "--trials", "2", "--set", "n_estimators=10")
+    assert "next:  distpu fit n.csv --label known --keep row_id --method bagging-pu" in tuned

@@ -18,6 +18,7 @@ from ._options import (
     Drop,
     Id,
     Jobs,
+    Keep,
     Label,
     Labelled,
     Positive,
@@ -26,6 +27,7 @@ from ._options import (
     Sheet,
     Where,
     check_where,
+    encoder_of,
     options_of,
     read_prior,
     without,
@@ -54,6 +56,7 @@ def compare(
     positive: Positive = None,
     sheet: Sheet = None,
     drop: Drop = None,
+    keep: Keep = None,
     id: Id = None,
     prior: Prior = None,
     seeds: Annotated[
@@ -95,9 +98,10 @@ def compare(
     for method in chosen:
         check_name(method)  # an unknown name shows before data are read
     if data in datasets.NAMES:
-        if any(given is not None for given in (label, positive, drop, id)):
+        if any(given is not None for given in (label, positive, drop, keep, id)):
             raise ValueError(
-                f"--label, --positive, --drop and --id are for files; {data} is a data set whose labels are known"
+                "--label, --positive, --drop, --keep and --id are for files; "
+                f"{data} is a data set whose labels are known"
             )
         told = {"labelled": labelled, "scenario": scenario or "case-control", "prior": read_prior(prior, "true")}
         _compare_named(data, chosen, seeds or 3, told, preset, folder, jobs, data_root, pool)
@@ -115,7 +119,7 @@ def compare(
     for method in chosen:
         if METHODS[method].supervised:
             raise ValueError(f"{method} is no PU method: it takes every unlabelled row for a negative; leave it out")
-    _compare_on_file(data, chosen, label, positive, sheet, drop, id, read_prior(prior, "auto"), preset, pool)
+    _compare_on_file(data, chosen, label, positive, sheet, drop, keep, id, read_prior(prior, "auto"), preset, pool)
 
 
 def _compare_on_file(
@@ -125,6 +129,7 @@ def _compare_on_file(
     positive: str | None,
     sheet: str | None,
     drop: list[str] | None,
+    keep: list[str] | None,
     id: str | None,
     prior: str | float,
     preset: str,
@@ -139,6 +144,7 @@ def _compare_on_file(
     failed: list[str] = []
     pos_label = positive_value(y, column, positive)
     told = {"prior": prior, "preset": preset, "pos_label": pos_label, "pool": pool}
+    told["encode"] = encoder_of(X, path, None, None, keep)
     for number, one in enumerate(compare_methods(X, y, methods, **told), 1):
         if isinstance(one, Judged):
             judged.append(one)
@@ -165,7 +171,7 @@ def _compare_on_file(
             f"; {' and '.join(level)} {'is' if len(level) == 1 else 'are'} within one standard error" if level else ""
         )
         fill(f"take {first}: its PU accuracy is the highest{close}")
-        options = options_of(label=label, positive=positive, id=id, sheet=sheet, drop=drop)
+        options = options_of(label=label, positive=positive, id=id, sheet=sheet, drop=drop, keep=keep)
         print(f"next:  distpu fit {shlex.quote(str(path))}{options} --method {first}")
     if failed:
         raise ValueError(f"{len(failed)} of {len(methods)} methods failed: {'; '.join(failed)}")

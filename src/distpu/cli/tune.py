@@ -15,12 +15,14 @@ from ._options import (
     TABLES,
     Drop,
     Id,
+    Keep,
     Label,
     Positive,
     Preset,
     Sheet,
     Where,
     check_where,
+    encoder_of,
     options_of,
     read_prior,
     read_settings,
@@ -39,6 +41,7 @@ def tune(
     positive: Positive = None,
     sheet: Sheet = None,
     drop: Drop = None,
+    keep: Keep = None,
     id: Id = None,
     trials: Annotated[
         int | None,
@@ -106,6 +109,7 @@ def tune(
     need("optuna", "tune", "tuning")
     X, y, column = read_own(file, label, sheet=sheet)
     X = without(X, file, id, drop)
+    encode = encoder_of(X, file, None, None, keep)
     found = tune_settings(
         X,
         y,
@@ -114,7 +118,7 @@ def tune(
         minutes=minutes,
         metric=metric,
         prior=read_prior(prior, "auto"),
-        settings=told,
+        settings=told if encode == "auto" else {**told, "encode": encode},
         pos_label=positive_value(y, column, positive),
         random_state=seed,
         k=folds,
@@ -128,7 +132,9 @@ def tune(
 
         draw(found.trials, found.best, found.importance, _named(found.metric), plot)
         print(f"picture: {plot}")
-    options = options_of(label=label, positive=positive, id=id, sheet=sheet, drop=drop, method=method, prior=prior)
+    options = options_of(
+        label=label, positive=positive, id=id, sheet=sheet, drop=drop, keep=keep, method=method, prior=prior
+    )
     words = [] if preset == "auto" else ["--preset", preset]
     fixed = {name: value for name, value in told.items() if name != "preset"}
     words += [word for name, value in {**fixed, **found.settings}.items() for word in ("--set", f"{name}={value}")]

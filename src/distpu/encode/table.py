@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from ..kinds import plain_rows
@@ -396,9 +396,9 @@ USED: Rules = {
 }
 
 
-def encoded(X: Any, s: Any = None) -> tuple[np.ndarray, list[str]]:
+def encoded(X: Any, s: Any = None, by: TableEncoder | None = None) -> tuple[np.ndarray, list[str]]:
     """Return a frame as numbers, with NaN for blanks, and their names. Without s no give-away is left out."""
-    made = TableEncoder().fit(X, s)
+    made = (TableEncoder() if by is None else clone(by)).fit(X, s)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # the encoder may have learnt from a sample of these rows
         return made.transform(X), made.get_feature_names_out().tolist()
