@@ -3,10 +3,11 @@
 from types import SimpleNamespace as Thing
 
 from distpu.answer.words import columns_told, counts_explained, percent
+from distpu.encode.leaks import TELLS
 
 
 def answer(*columns):
-    listed = [Thing(name=name, kind=kind, used=used) for name, kind, used in columns]
+    listed = [Thing(name=name, kind=kind, used=used, done=" ".join(done)) for name, kind, used, *done in columns]
     return Thing(model=Thing(encoder_=Thing(columns_=listed) if listed else None))
 
 
@@ -18,6 +19,10 @@ def test_columns_that_were_used_and_left_out():
     many = columns_told(answer(*((f"x{i}", "constant", False) for i in range(20))))
     assert many.startswith("columns used: none; left out: x0 (constant)") and many.endswith("and 12 more")
     assert columns_told(answer()) == ""
+    tells = columns_told(
+        answer(("a", "number", True), ("id", "id", False, f"left out: it names the rows; {TELLS} (AUC 0.80)"))
+    )
+    assert tells.endswith("left out: id (id, but it tells labelled from unlabelled rows: --keep id)")
 
 
 def test_numbers_as_people_read_them():

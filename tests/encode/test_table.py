@@ -297,3 +297,16 @@ def test_a_damaged_state_is_one_line_or_still_an_encoder(table):
                 TableEncoder.from_state(state, {**arrays, name: other})
         with pytest.raises(ValueError, match="is missing"):
             TableEncoder.from_state(state, {k: v for k, v in arrays.items() if k != name})
+
+
+@pytest.mark.parametrize("tells", [True, False])
+def test_an_id_that_tells_the_label_is_left_out_with_a_word(tells):
+    """Two rows of a customer have one class. Ids that were dealt out at random say nothing."""
+    random = np.random.default_rng(0)
+    customer = np.repeat(np.arange(400), 2)
+    s = (customer % 4 == 0).astype(int)
+    ids = [f"C{k:05d}" for k in (random.permutation(9999)[:400][customer] if tells else random.permutation(9999)[:800])]
+    frame = pd.DataFrame({"customer_id": ids, "x": random.normal(size=800)})
+    done = TableEncoder().fit(frame, s).columns_[0].done
+    assert done.startswith("left out: ")
+    assert ("it tells labelled from unlabelled rows (AUC" in done and "--keep customer_id" in done) == tells

@@ -6,6 +6,7 @@ import shlex
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from ..encode.leaks import TELLS
 from ..threshold.choice import PLAIN, VALUED, read_choice
 
 if TYPE_CHECKING:
@@ -39,7 +40,8 @@ def columns_told(answer: Answer) -> str:
     kinds = Counter(one.kind for one in listed if one.used)
     plural = {"category": "categories"}
     used = ", ".join(f"{n} {kind if n == 1 else plural.get(kind, f'{kind}s')}" for kind, n in kinds.most_common())
-    left = [f"{one.name} ({one.kind})" for one in listed if not one.used]
+    tells = {one.name: f", but {TELLS}: --keep {one.name}" for one in listed if TELLS in one.done}
+    left = [f"{one.name} ({one.kind}{tells.get(one.name, '')})" for one in listed if not one.used]
     more = f" and {len(left) - MOST} more" if len(left) > MOST else ""
     return f"columns used: {used or 'none'}" + (f"; left out: {', '.join(left[:MOST])}{more}" if left else "")
 

@@ -7,6 +7,9 @@ Hidden positives look like labelled ones. With a share pi of them among the unla
 most A = 1 - pi / 2: only where pi < 2 % can it reach 0.99. Where classes are as far apart as that, several honest
 columns tell them apart, and then no column is left out. A column that holds the class itself (A = 1 - pi / 2) looks
 like a very good honest one: PU labels alone cannot tell, and `distpu diagnose` names it.
+
+An id that is left out may tell too: rows of one customer, or ids given in the order of the cases. It tells if A(id) is
+above 1/2 by 0.1 and by four standard errors.
 """
 
 from __future__ import annotations
@@ -21,20 +24,30 @@ ALMOST, HONEST = 0.99, 0.9
 LEAST = 20  # labelled rows; fewer may be told apart by chance
 MOST = 5_000  # labelled rows to look at, and four times as many unlabelled ones
 BINS, SMOOTH = 32, 5.0
+TELLS = "it tells labelled from unlabelled rows"  # said of an id that is left out
 
 
-def leaks(frame: pd.DataFrame, s: np.ndarray) -> dict[str, float]:
-    """Return the columns that give the label away, with their AUC."""
+def alone(frame: pd.DataFrame, s: np.ndarray) -> dict[str, float]:
+    """Return A of each column; nothing where few rows are labelled."""
     random = np.random.RandomState(0)
     P, U = (random.permutation(np.flatnonzero(s == kind)) for kind in (1, 0))
     if len(P) < LEAST or len(U) < LEAST:
         return {}
     rows = np.concatenate([P[:MOST], U[: 4 * MOST]])
     half = np.concatenate([np.arange(len(part)) % 2 for part in (P[:MOST], U[: 4 * MOST])])
-    auc = {str(name): _alone(cells_of(frame[name].iloc[rows]), s[rows], half) for name in frame}
+    return {str(name): _alone(cells_of(frame[name].iloc[rows]), s[rows], half) for name in frame}
+
+
+def leaks(auc: dict[str, float]) -> dict[str, float]:
+    """Return the columns that give the label away, with their AUC."""
     odd = {name: value for name, value in auc.items() if value >= ALMOST}
     rest = [value for name, value in auc.items() if name not in odd]
     return odd if rest and max(rest) < HONEST else {}
+
+
+def id_tells(auc: float, labelled: int) -> bool:
+    """Return whether an id that is left out tells labelled from unlabelled rows."""
+    return auc - 0.5 >= max(0.1, 4 * 0.29 / min(labelled, MOST) ** 0.5)  # 0.29: the deviation of a uniform rank
 
 
 def _alone(cells: Cells, s: np.ndarray, half: np.ndarray) -> float:

@@ -25,7 +25,7 @@ from .changes import Change, change_of, tell_changes
 from .date import Date
 from .frames import as_pandas, is_frame
 from .kind import Kind
-from .leaks import leaks
+from .leaks import TELLS, alone, id_tells, leaks
 from .number import MOST, Number
 from .recognise import Found, Limits, recognise
 from .state import Rules, check, is_flag, is_text, is_whole, maybe, one_of
@@ -112,7 +112,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self._parts: list[_Part] = []
         self.columns_: list[Column] = []
         infinite: dict[str, np.ndarray] = {}
-        given_away = self._leaks(frame, y)
+        auc = self._alone(frame, y)
+        given_away = {name: value for name, value in leaks(auc).items() if name not in self.keep}
         changes: dict[str, tuple[Change, str]] = {}
         for name in frame.columns:
             found, blank = self._recognised(name, part[name], frame[name], limits, infinite)
@@ -120,6 +121,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             if found.maker is not None and name in given_away:
                 told = f"it alone tells labelled from unlabelled rows (AUC {given_away[name]:.3f})"
                 found = Found("leak", f"left out: {told}, as a column does that is filled in with the label")
+            if found.kind == "id" and name in auc and id_tells(auc[name], int((np.asarray(y) == 1).sum())):
+                told = f"{TELLS} (AUC {auc[name]:.2f}): --keep {name} if the rows to score have ids like these"
+                found = Found("id", f"{found.done}; {told}")
             self._add(name, found, blank)
         refuse_infinite(infinite)
         tell_changes(changes)
@@ -175,15 +179,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.columns_.append(column)
         self._parts.append(_Part(column, found.maker, indicator))
 
-    def _leaks(self, frame: pd.DataFrame, y: Any) -> dict[str, float]:
+    def _alone(self, frame: pd.DataFrame, y: Any) -> dict[str, float]:
+        """Return how well each column alone tells labelled from unlabelled rows."""
         if y is None or not self.leaks:
             return {}
         s = np.asarray(y)
         if s.shape != (len(frame),):
             raise ValueError(f"X has {len(frame)} rows, but y has shape {s.shape}; give one label per row")
         skip = {*self.drop, self.id}
-        found = leaks(frame[[name for name in frame.columns if name not in skip]], s == 1)
-        return {name: auc for name, auc in found.items() if name not in self.keep}
+        return alone(frame[[name for name in frame.columns if name not in skip]], s == 1)
 
     def _sample(self, n: int) -> np.ndarray | None:
         return None if n <= self.rows else np.sort(np.random.RandomState(0).permutation(n)[: self.rows])
