@@ -1,18 +1,20 @@
 """Spies: labelled rows that learn as unlabelled ones and tell the prior."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
 import distpu
 from distpu import DistPUPlus
-from distpu.methods._spies import Spies
+from distpu.methods._spies import Spies, together
 from distpu.prior import Estimate
 from distpu.train.data import PUData
 from small import interrupt, small, small_net
 
 LABELLED, HIDDEN, NEGATIVE = 480, 320, 480  # 40 % of the 800 unlabelled rows are positive
-FIRST = Estimate(0.2, (0.05, 0.5), 0.6, "binormal")
+FIRST = Estimate(0.2, (0.01, 0.9), 0.6, "binormal")
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +41,7 @@ def fitted(images, monkeypatch, folder=None, prior="auto", **settings):
 
 def test_a_spy_learns_as_an_unlabelled_row_until_the_last_look():
     rows = data()
-    spies = Spies.among(rows, 4)
+    spies = Spies.among(rows, 4, replace(FIRST, prior=0.3))
     assert int(spies.spy.sum()) == 50 and bool((rows.s[spies.spy] == 1).all())
     assert spies.hide(rows.s).sum() == 150
     index = torch.tensor([int(spies.spy.nonzero()[0]), 700, int((~spies.spy).nonzero()[0])])
@@ -50,15 +52,23 @@ def test_a_spy_learns_as_an_unlabelled_row_until_the_last_look():
 
 
 def test_there_are_none_where_few_rows_are_labelled():
-    assert Spies.among(data(199), 4) is None
-    assert Spies.among(data(), 0) is None
+    assert Spies.among(data(199), 4, FIRST) is None
+    assert Spies.among(data(), 0, FIRST) is None
 
 
 def test_spies_among_copies_of_one_row_are_all_or_none():
     rows = data()
     rows.x[100:200] = rows.x[:100]
-    spy = Spies.among(rows, 4).spy
+    spy = Spies.among(rows, 4, replace(FIRST, prior=0.3)).spy
     assert torch.equal(spy[:100], spy[100:200]) and 0 < int(spy.sum()) < 200
+
+
+def test_two_estimates_count_by_the_widths_of_their_intervals():
+    spies = Estimate(0.4, (0.3, 0.5), 0.6, "bbe")
+    both = together(Estimate(0.2, (0.0, 0.4), 0.6, "binormal"), spies)
+    assert both.prior == pytest.approx((0.2 / 4 + 0.4) / (1 / 4 + 1)) and both.name == "bbe"
+    assert both.interval == pytest.approx((both.prior - 0.1, both.prior + 0.1))
+    assert together(Estimate(0.2, None, 0.6, "known"), spies) == spies
 
 
 def test_the_network_that_learns_corrects_a_wrong_first_estimate(images, monkeypatch):

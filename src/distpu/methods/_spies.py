@@ -2,12 +2,14 @@
 
     S: one labelled row in so many, drawn at random;   spies and unlabelled rows learn alike
     q_S(c), q_U(c) = shares of the spies and of the unlabelled rows with a score >= c
-    prior <- BBE (prior/bbe.py) of these two,   if the scores tell positives from negatives (prior/separable.py)
+    b = BBE (prior/bbe.py) of these two;   f = the first estimate;   w = half the width of the interval of each
+    prior <- (f / w_f^2 + b / w_b^2) / (1 / w_f^2 + 1 / w_b^2),   if the scores tell the classes apart (separable.py)
     share of positives among all that learn as unlabelled:   (prior n_U + n_S) / (n_U + n_S)
 
 The network learns spies as it learns unlabelled rows. So a spy's score is a random draw from the scores of the hidden
-positives, although nothing is held out. A first estimate can come from a network that has seen little; this one comes
-from the network that learns, and costs one pass over the rows.
+positives, although nothing is held out. The first estimate comes from a network that has seen little; this one comes
+from the network that learns, and costs one pass over the rows. A hundred spies may be a lucky draw, so the first
+estimate counts too.
 
 Differs from spies as two-step methods use them (two_step.py): they look for negatives, these for the prior.
 """
@@ -32,21 +34,21 @@ class Spies(nn.Module):
     prior: Tensor  # the newest
     z: Tensor  # (n,) the scores that gave it; NaN: it is the first estimate
 
-    def __init__(self, spy: Tensor, s: Tensor, prior: float):
+    def __init__(self, spy: Tensor, s: Tensor, first: Estimate):
         super().__init__()
-        self.n_s, self.n_u = int(spy.sum()), int((s == 0).sum())
+        self.first, self.n_s, self.n_u = first, int(spy.sum()), int((s == 0).sum())
         self.register_buffer("spy", spy)
         self.register_buffer("active", torch.ones_like(spy[0]))
-        self.register_buffer("prior", torch.full_like(s[0], prior))
+        self.register_buffer("prior", torch.full_like(s[0], first.prior))
         self.register_buffer("z", torch.full_like(s, torch.nan))
 
     @classmethod
-    def among(cls, data: PUData, one_in: int) -> Spies | None:
+    def among(cls, data: PUData, one_in: int, first: Estimate) -> Spies | None:
         """Draw them. None: too few labelled rows for it."""
         if not one_in or int((data.s == 1).sum()) < LEAST * one_in:
             return None
         spy = (data.folds(one_in) == 0) & (data.s == 1)  # copies of a row are all spies, or none is
-        return cls(spy, data.s, data.prior) if one_in > 1 and int(spy.sum()) >= LEAST // 2 else None
+        return cls(spy, data.s, first) if one_in > 1 and int(spy.sum()) >= LEAST // 2 else None
 
     @property
     def share(self) -> Tensor:
@@ -74,6 +76,18 @@ class Spies(nn.Module):
 
     def _from(self, z: Tensor, s: Tensor) -> Estimate:
         z_s, z_u = (z[rows].cpu().double().numpy() for rows in (self.spy, s == 0))
-        found = estimated_from_scores("bbe", z_s, z_u)
+        found = together(self.first, estimated_from_scores("bbe", z_s, z_u))
         labelled = int((s == 1).sum())
         return replace(found, label_frequency=labelled / (labelled + found.prior * len(z_u)))
+
+
+def together(first: Estimate, found: Estimate) -> Estimate:
+    """Return `found` moved towards the first estimate, by the widths of the intervals. Its own width stays."""
+    widths = [(one.interval[1] - one.interval[0]) / 2 if one.interval else 0.0 for one in (first, found)]
+    if not all(widths):
+        return found
+    weights = [1 / width**2 for width in widths]
+    prior = (weights[0] * first.prior + weights[1] * found.prior) / sum(weights)
+    assert found.interval is not None
+    low, high = (end + prior - found.prior for end in found.interval)
+    return replace(found, prior=prior, interval=(max(low, 0.0), min(high, 1.0)))

@@ -165,7 +165,8 @@ class DistPUPlus(NetworkMethod):
         if self.pairs:
             width, device = nets.head_of(model["net"].get_submodule("body")).in_features, run.data.s.device
             model["projector"], model["predictor"] = projector(width, self.hidden).to(device), predictor().to(device)
-        spies = Spies.among(run.data, self.spies) if self.prior == "auto" and run.data.x.dim() == 4 else None
+        first = self.prior_estimate_ if self.prior == "auto" and run.data.x.dim() == 4 else None
+        spies = None if first is None else Spies.among(run.data, self.spies, first)
         objective = WithTeacher(self, model, run, spies)
         recipe = self._recipe(
             epochs=self.warm_up_epochs + self.epochs,
