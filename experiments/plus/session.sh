@@ -26,6 +26,7 @@ lane_a() { # two runs at a time: about 450 s each beside lane b
 lane_b() { # about 170 s a run on Fashion-MNIST, 310 s on CIFAR-10
     until [ -e "$data/fashion-mnist" ]; do sleep 1; done
     make b plus-other-sets --only "CNN-13 with a rising rate" --jobs 1
+    make b plus-cifar-10 --only "CNN-13 in 60 epochs" --jobs 1 --seeds 2
     make b plus-cifar-10 --only "CNN-13 with a rising rate" --jobs 1
     make b plus-cifar-10 --only "CNN-13 with an estimated prior" --jobs 1
 }
