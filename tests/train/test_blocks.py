@@ -26,6 +26,7 @@ def epoch(data, visits=None, **recipe):
     for batch in found:
         assert torch.equal(batch.x[:, 0].long(), batch.index) and torch.equal(batch.s, data.s[batch.index])
     assert len({len(batch.s) for batch in found}) == 1
+    assert blocks.visited(data, Recipe(epochs=1, **recipe), visits) == sum(len(batch.s) for batch in found)
     return found
 
 

@@ -48,6 +48,28 @@ def test_a_rising_rate_changes_from_step_to_step():
     assert logged == pytest.approx([full[0] / 2, full[1], full[2]])
 
 
+@pytest.mark.parametrize("blocks", [False, True])
+@pytest.mark.parametrize("visited", [16, 64])
+@pytest.mark.parametrize("sampling", ["mixed", "paired"])
+def test_the_rate_is_full_at_the_last_step_of_the_rise_however_many_rows_an_epoch_visits(sampling, visited, blocks):
+    data = PUData(torch.randn(64, 3), (torch.arange(64) % 4 == 0).float(), 0.4, blocks=blocks)
+    recipe, seen, model = Recipe(2, lr=0.1, batch_size=8, rise=1, sampling=sampling, labelled=4), [], net()
+
+    class Some(Risk):
+        def rows(self, s):
+            return torch.arange(visited)
+
+        def forward(self, model, batch, progress):
+            seen.append(optimiser.param_groups[0]["lr"])
+            return super().forward(model, batch, progress)
+
+    optimiser = recipe.optimizer(model)
+    step = Step(model, Some("risk", lambda z, s: (z - s).square().mean()), optimiser, torch.device("cpu"))
+    list(epochs(step, data, recipe))
+    steps = len(seen) // 2
+    assert seen[:steps] == pytest.approx([0.1 * (k + 1) / steps for k in range(steps)])
+
+
 def test_sgd_is_nesterovs_by_hand():
     model = nn.Linear(2, 1, bias=False)
     w = model.weight.detach().clone()

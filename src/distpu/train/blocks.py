@@ -28,17 +28,31 @@ def batches(data: PUData, recipe: Recipe, visits: Tensor | None = None) -> Itera
 
     visits  a mask of the rows that the epoch visits; None: all
     """
+    _, size = _sizes(data, recipe, visits)
     if recipe.sampling == "paired":
         unlabelled = data.s == 0 if visits is None else visits & (data.s == 0)
         labelled = data[torch.nonzero(data.s == 1 if visits is None else visits & (data.s == 1)).flatten()]
-        steps = steps_of(int(unlabelled.sum()), max(1, recipe.batch_size - recipe.labelled), least=1)
-        for part in _cut(data, unlabelled, int(unlabelled.sum()) // steps, evenly_spaced=False):
+        for part in _cut(data, unlabelled, size, evenly_spaced=False):
             drawn = repeated(len(labelled.s), len(part), recipe.labelled, data.s.device)
             yield from (_joined(_taken(labelled, p), u) for p, u in zip(drawn, part, strict=True))
         return
-    count = len(data) if visits is None else int(visits.sum())
-    for part in _cut(data, visits, count // steps_of(count, recipe.batch_size), recipe.sampling == "stratified"):
+    for part in _cut(data, visits, size, recipe.sampling == "stratified"):
         yield from part
+
+
+def visited(data: PUData, recipe: Recipe, visits: Tensor | None = None) -> int:
+    """Return how many rows the batches of an epoch have together. A labelled row that comes twice counts twice."""
+    count, size = _sizes(data, recipe, visits)
+    return count // size * (size + (recipe.labelled if recipe.sampling == "paired" else 0))
+
+
+def _sizes(data: PUData, recipe: Recipe, visits: Tensor | None) -> tuple[int, int]:
+    """Return how many rows are shuffled, and how many of them a batch has; of 'paired' only unlabelled ones."""
+    if recipe.sampling == "paired":
+        count = int((data.s == 0 if visits is None else visits & (data.s == 0)).sum())
+        return count, count // steps_of(count, max(1, recipe.batch_size - recipe.labelled), least=1)
+    count = len(data) if visits is None else int(visits.sum())
+    return count, count // steps_of(count, recipe.batch_size)
 
 
 def _cut(data: PUData, visits: Tensor | None, size: int, evenly_spaced: bool) -> Iterator[list[Batch]]:

@@ -157,22 +157,28 @@ def epochs(step: Step, data: PUData, recipe: Recipe, first: int = 0) -> Iterator
     """Train, and yield each epoch when it ends. The body of the caller's for loop takes the place of callbacks."""
     for number in range(first, recipe.epochs):
         step.begin(number / recipe.epochs, recipe.rate(number))
+        batches, rows = _batches(step.objective, data, recipe)
         seen = 0
-        for batch in _batches(step.objective, data, recipe):
+        for batch in batches:
             if number < recipe.rise:
                 seen += len(batch.s)
-                step.take_rate(recipe.rate(number, min(1.0, seen / len(data))))
+                step.take_rate(recipe.rate(number, min(1.0, seen / rows)))
             step(batch)
         yield Epoch(number, recipe.epochs, recipe.rate(number), step.means())
 
 
-def _batches(objective: Objective, data: PUData, recipe: Recipe) -> Iterator[Batch]:
-    """Return the batches of an epoch. An objective that cuts its batches itself reads rows on disk one by one."""
+def _batches(objective: Objective, data: PUData, recipe: Recipe) -> tuple[Iterator[Batch], int]:
+    """Return the batches of an epoch, and how many rows they have together.
+
+    An objective that cuts its batches itself reads rows on disk one by one. One that yields them does not say how many
+    rows will come; they count as many as the data have.
+    """
     kind = type(objective)
     if not data.blocks or kind.batches is not Objective.batches:
-        return data.batches(objective.batches(data.s, recipe))
-    if kind.rows is Objective.rows:
-        return blocks.batches(data, recipe)
-    visits = torch.zeros_like(data.s, dtype=torch.bool)
-    visits[objective.rows(data.s)] = True
-    return blocks.batches(data, recipe, visits)
+        indices = objective.batches(data.s, recipe)
+        return data.batches(indices), indices.numel() if isinstance(indices, Tensor) else len(data)
+    visits = None
+    if kind.rows is not Objective.rows:
+        visits = torch.zeros_like(data.s, dtype=torch.bool)
+        visits[objective.rows(data.s)] = True
+    return blocks.batches(data, recipe, visits), blocks.visited(data, recipe, visits)
