@@ -28,7 +28,7 @@ from .inputs import read_labels
 from .looked import refuse as refuse_looked
 from .looked import share_before
 from .notebook import Shown
-from .params import check_parameters, param
+from .params import check_parameters, paper_value, param
 from .prior import Estimate, check_prior, estimated, inside_unit, is_number
 from .progress import busy
 from .threshold import Cuts, FittedCut, read_choice
@@ -383,7 +383,7 @@ class PUEstimator(Shown, Encodes, Cuts, ClassifierMixin, BaseEstimator):
         plain = {}
         for key, value in self.get_params(deep=False).items():
             if key in ADDED and type(value) is type(ADDED[key]) and value == ADDED[key]:
-                if type(self).__dataclass_fields__[key].default == value:  # else a reader would take the default
+                if paper_value(type(self).__dataclass_fields__[key]) == value:  # else a reader would take the default
                     continue
             if isinstance(value, np.generic):
                 value = value.item()

@@ -220,7 +220,10 @@ def test_defaults_leave_no_trace_in_a_config(folder, toy, tmp_path):
     assert json.loads((folder / "config.json").read_text())["params"]["threshold"] == "half"
     X, s, _ = toy
     quick("nnpu").fit(X, s, folder=tmp_path / "run")
-    assert not {"threshold", "calibrate"} & json.loads((tmp_path / "run/config.json").read_text())["params"].keys()
+    told = json.loads((tmp_path / "run/config.json").read_text())["params"]
+    assert not {"threshold", "calibrate", "rise"} & told.keys()
+    quick("dist-pu-plus", rise=0).fit(X, s, folder=tmp_path / "plus")  # its own default is another one
+    assert json.loads((tmp_path / "plus/config.json").read_text())["params"]["rise"] == 0
 
 
 def test_a_calibration_is_found_again_bit_for_bit(folder):
