@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -115,6 +117,12 @@ def test_a_memory_averages_the_targets_of_a_row():
     with_memory = made.targets(batch)
     plain = torch.where(s == 1, 1.0, torch.sigmoid((made.teacher(batch.x) - made.calibrated.tau) / 0.3))
     close(with_memory, 0.8 * first + 0.2 * plain, 1e-6)
+
+
+def test_a_spy_that_is_labelled_again_has_the_target_1_whatever_was_remembered():
+    made, _, batch = objective(memory=0.8, dtype=torch.float32)
+    assert made.targets(replace(batch, s=torch.zeros_like(batch.s))).max() < 1
+    assert (made.targets(batch)[batch.s == 1] == 1).all()
 
 
 def test_the_teacher_sees_weak_views_and_the_student_strong_ones():

@@ -35,7 +35,7 @@ def data(labelled=200, unlabelled=600, prior=0.3):
 def fitted(images, monkeypatch, folder=None, prior="auto", **settings):
     x, s, _ = images
     monkeypatch.setattr(DistPUPlus, "_estimated_here", lambda *_: FIRST)
-    method = small("dist-pu-plus", prior=prior, warm_up_epochs=3, epochs=8, views="none", **settings)
+    method = small("dist-pu-plus", **{"prior": prior, "warm_up_epochs": 3, "epochs": 8, "views": "none", **settings})
     return method.fit(x, s, folder=folder)
 
 
@@ -69,6 +69,29 @@ def test_two_estimates_count_by_the_widths_of_their_intervals():
     assert both.prior == pytest.approx((0.2 / 4 + 0.4) / (1 / 4 + 1)) and both.name == "bbe"
     assert both.interval == pytest.approx((both.prior - 0.1, both.prior + 0.1))
     assert together(Estimate(0.2, None, 0.6, "known"), spies) == spies
+
+
+def test_there_are_none_where_too_few_labelled_rows_would_stay():
+    """Copies of one row are all spies or none. If all labelled rows were spies, a paired batch could draw none."""
+    for seed in range(8):
+        torch.manual_seed(seed)
+        rows = data()
+        for copies in (180, 200):
+            rows.x[:copies] = rows.x[0]
+            assert Spies.among(rows, 4, FIRST) is None
+    assert Spies.among(data(100), 2, FIRST).n_s == 50
+
+
+def test_one_labelled_row_in_one_is_refused():
+    with pytest.raises(ValueError, match="spies=1 would hide every label"):
+        small("dist-pu-plus", spies=1).fit(np.zeros((9, 2)), np.arange(9) < 4)
+
+
+def test_training_too_short_for_a_look_has_no_spies(images, monkeypatch):
+    hidden = []
+    monkeypatch.setattr(Spies, "hide", lambda *told: hidden.append(1))
+    short = fitted(images, monkeypatch, warm_up_epochs=0, epochs=1)
+    assert not hidden and short.prior_estimate_ == FIRST
 
 
 def test_the_network_that_learns_corrects_a_wrong_first_estimate(images, monkeypatch):

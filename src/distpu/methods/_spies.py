@@ -25,7 +25,7 @@ from ..prior import Estimate, estimated_from_scores
 from ..train.data import PUData
 from ..train.scoring import logits
 
-LEAST = 50  # spies; fewer tell less than the first estimate does
+LEAST = 50  # spies; fewer tell less than the first estimate does. As many rows must stay labelled
 
 
 class Spies(nn.Module):
@@ -44,11 +44,12 @@ class Spies(nn.Module):
 
     @classmethod
     def among(cls, data: PUData, one_in: int, first: Estimate) -> Spies | None:
-        """Draw them. None: too few labelled rows for it."""
-        if not one_in or int((data.s == 1).sum()) < LEAST * one_in:
+        """Draw them. None: too few labelled rows for it, or too many copies of one row among them."""
+        labelled = int((data.s == 1).sum())
+        if not one_in or labelled < LEAST * one_in:
             return None
         spy = (data.folds(one_in) == 0) & (data.s == 1)  # copies of a row are all spies, or none is
-        return cls(spy, data.s, first) if one_in > 1 and int(spy.sum()) >= LEAST // 2 else None
+        return cls(spy, data.s, first) if LEAST // 2 <= int(spy.sum()) <= labelled - LEAST else None
 
     @property
     def share(self) -> Tensor:

@@ -157,6 +157,11 @@ class DistPUPlus(NetworkMethod):
         told = super().preset_for(rows)
         return "resnet-18" if self.preset == "auto" and str(self.network).endswith("resnet-18") else told
 
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.spies == 1:
+            raise ValueError("spies=1 would hide every label; use 0 for no spies, or one labelled row in 2 or more")
+
     def _passes(self) -> int:
         return self.warm_up_epochs + round((3.7 if self.pairs else 2.4) * self.epochs)
 
@@ -165,7 +170,9 @@ class DistPUPlus(NetworkMethod):
         if self.pairs:
             width, device = nets.head_of(model["net"].get_submodule("body")).in_features, run.data.s.device
             model["projector"], model["predictor"] = projector(width, self.hidden).to(device), predictor().to(device)
-        first = self.prior_estimate_ if self.prior == "auto" and run.data.x.dim() == 4 else None
+        looks = [self.warm_up_epochs + round(u * self.epochs) for u in LOOKS]
+        spied = self.prior == "auto" and run.data.x.dim() == 4 and looks[-1] > 0  # without a look they never end
+        first = self.prior_estimate_ if spied else None
         spies = None if first is None else Spies.among(run.data, self.spies, first)
         objective = WithTeacher(self, model, run, spies)
         recipe = self._recipe(
@@ -174,7 +181,6 @@ class DistPUPlus(NetworkMethod):
             decay_all=self.decay_all,
             labelled=self.labelled,
         )
-        looks = [self.warm_up_epochs + round(u * self.epochs) for u in LOOKS]
         for epoch in run.epochs("dist-pu-plus", model, objective, recipe):
             if spies is not None and epoch.number + 1 in looks:
                 spies.look(model["net"], run.data, last=epoch.number + 1 == looks[-1])
@@ -249,12 +255,12 @@ class WithTeacher(Objective):
     def targets(self, batch: Batch) -> Tensor:
         """t: 1 on labelled rows, the teacher's calibrated score elsewhere, averaged over epochs if `memory` says so."""
         z = self.teacher(self.views.weak(batch.x))
-        t = torch.where(batch.s == 1, 1.0, self.calibrated(z, batch.s == 0, self.prior))
+        t = self.calibrated(z, batch.s == 0, self.prior)
         if self.of.memory:
             before = self.remembered(batch.index)
             t = torch.where(before.isnan(), t, self.of.memory * before + (1 - self.of.memory) * t)
             self.remembered.remember(batch.index, t)
-        return t
+        return torch.where(batch.s == 1, 1.0, t)
 
     def passed(self, model: nn.Module, view: Tensor, x: Tensor, t: Tensor | None) -> tuple[Tensor, Tensor]:
         """Return the logits of a view, and omega L_pairs: its features against the teacher's of another view.
