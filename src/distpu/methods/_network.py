@@ -83,7 +83,8 @@ class NetworkMethod(PUEstimator):
     epochs: int = tuned(60, "passes over the rows", least=1, search=(3, 100, "log"))
     lr: float = tuned(5e-4, "initial learning rate of Adam; a cosine brings it to 0", above=0,
                      search=(1e-5, 1e-2, "log"))  # fmt: skip
-    rise: int = tuned(0, "epochs in which the rate rises linearly from 0, step by step", least=0)
+    rise: int = tuned(0, "epochs at the start of each stage in which the rate rises linearly from 0, step by step",
+                      least=0)  # fmt: skip
     weight_decay: float = tuned(5e-3, "L2 penalty on every parameter, BatchNorm and biases too", least=0,
                                search=(1e-6, 0.1, "log"))  # fmt: skip
     batch_size: int = tuned(256, "rows in a step", least=2)

@@ -14,8 +14,8 @@ averaged teacher. The teacher's targets are shifted until their decisions, not t
 
 A table has no views: its targets come from the averaged network on the same rows. One optimiser and one cosine serve
 both parts. Options that a trial did not have are off by default: L_pairs, a memory of targets, a moving mean in R_lab.
-The rate rises step by step in the first epoch: at full rate R_lab pushes all p to 1 within three steps. It has no slope
-there, and the network stays for long.
+The rate rises step by step in the first epoch: at full rate R_lab pushes all p to 1 within three steps. There the
+sigmoid is flat, and the network may need epochs to come back.
 
 Assumes: labelled rows are a random draw from the positives. An error of the prior moves the targets by as much.
 Differs from its public code: there is none. A trial with other code is the source of the defaults; its figures are on
