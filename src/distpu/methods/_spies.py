@@ -7,9 +7,10 @@
     share of positives among all that learn as unlabelled:   (prior n_U + n_S) / (n_U + n_S)
 
 The network learns spies as it learns unlabelled rows. So a spy's score is a random draw from the scores of the hidden
-positives, although nothing is held out. The first estimate comes from a network that has seen little; this one comes
-from the network that learns, and costs one pass over the rows. A hundred spies may be a lucky draw, so the first
-estimate counts too.
+positives, although nothing is held out. (Where unlabelled rows are copies of labelled ones, as in the paper's
+protocol, a few hidden positives score higher than that.) The first estimate comes from a network that has seen little;
+this one comes from the network that learns, and costs one pass over the rows. A hundred spies may be a lucky draw, so
+the first estimate counts too.
 
 Differs from spies as two-step methods use them (two_step.py): they look for negatives, these for the prior.
 """
@@ -26,6 +27,7 @@ from ..train.data import PUData
 from ..train.scoring import logits
 
 LEAST = 50  # spies; fewer tell less than the first estimate does. As many rows must stay labelled
+NARROWEST = 0.01  # half an interval: with few different rows a narrower one may be wrong
 
 
 class Spies(nn.Module):
@@ -84,11 +86,10 @@ class Spies(nn.Module):
 
 def together(first: Estimate, found: Estimate) -> Estimate:
     """Return `found` moved towards the first estimate, by the widths of the intervals. Its own width stays."""
-    widths = [(one.interval[1] - one.interval[0]) / 2 if one.interval else 0.0 for one in (first, found)]
-    if not all(widths):
+    if first.interval is None or found.interval is None:
         return found
+    widths = [max(NARROWEST, (high - low) / 2) for low, high in (first.interval, found.interval)]
     weights = [1 / width**2 for width in widths]
     prior = (weights[0] * first.prior + weights[1] * found.prior) / sum(weights)
-    assert found.interval is not None
     low, high = (end + prior - found.prior for end in found.interval)
     return replace(found, prior=prior, interval=(max(low, 0.0), min(high, 1.0)))
