@@ -159,6 +159,11 @@ def test_the_preset_follows_the_network():
         method._check_rows(images, reset=True)
         assert method.preset_for(len(labels)) == preset
         assert method._with_preset(preset).optimiser == optimiser
+    grey = DistPUPlus(prior=0.4, device="cpu")
+    grey._check_rows(images[:, :1], reset=True)
+    assert [grey.preset_for(rows) for rows in (40, 20_000)] == ["small", "fashion-mnist"]
+    assert grey._with_preset("fashion-mnist").keep == 0.85 and grey._with_preset("small").keep == 0.0
+    assert DistPUPlus(prior=0.4, device="cpu", preset="paper").set_params(network="mlp").preset_for(20_000) == "paper"
     method = small("dist-pu-plus", network=small_net, preset="resnet-18", warm_up_epochs=1, epochs=1)
     assert method.fit(images, labels).settings_["temperature"] == 0.4
 
