@@ -27,7 +27,7 @@ from .methods._wrapper import row_hashes
 from .metrics import Metric
 from .on_ray import Here, check_pool, opened
 from .params import near
-from .prior import estimate_prior, share_of
+from .prior import estimate_prior, is_number, share_of
 
 FOLDS = 3
 
@@ -134,7 +134,7 @@ def compare_methods(
     """
     check_pool(pool)
     s, _ = read_labels(y, pos_label)
-    judge = Judge.of(X, s, share_of(prior, rows_for_prior(X, s, encode), s), k, random_state)
+    judge = Judge.of(X, s, share_of(prior, rows_for_prior(X, s, prior, encode), s), k, random_state)
     with opened(pool, "comparing on Ray") as nodes:
         shared = nodes.share(judge)
         tasks = [(shared, name, told_to(name, judge.prior, random_state, preset, encode)) for name in methods]
@@ -153,9 +153,9 @@ def _judged(judge: Judge, name: str, told: dict[str, Any]) -> Judged | tuple[str
     return Judged(name, float(accuracy), accuracy.error, float(auc), float((z[s == 0] >= 0).mean()), seconds)
 
 
-def rows_for_prior(X: Any, s: np.ndarray, encode: Any) -> Any:
-    """Return the rows that the prior is estimated on: a frame as numbers where the caller has an encoder of its own."""
-    return encoded(X, s, encode)[0] if isinstance(encode, TableEncoder) else X
+def rows_for_prior(X: Any, s: np.ndarray, prior: Any, encode: Any) -> Any:
+    """Return the rows that the prior is estimated on: numbers, if the user has an encoder. A number needs no rows."""
+    return encoded(X, s, encode)[0] if isinstance(encode, TableEncoder) and not is_number(prior) else X
 
 
 def told_to(name: str, prior: float, random_state: int, preset: str = "auto", encode: Any = "auto") -> dict[str, Any]:

@@ -143,7 +143,7 @@ def tune_settings(
     config |= {"method": f"tune {method}", "params": {**config["params"], **extra}}
     run = None if folder is None else RunFolder(folder)
     with run.opened(config) if run else nullcontext(), opened(pool, "tuning on Ray") as nodes:
-        share = _prior(rows_for_prior(X, s, told.get("encode")), s, prior, run)
+        share = _prior(rows_for_prior(X, s, prior, told.get("encode")), s, prior, run)
         told = {**told_to(method, share, random_state), **told}
         judge = Judge.of(X, s, share, k, random_state, metric, scenario)
         search = _Search(optuna, method, space, told, judge, nodes, _values(learner, space), random_state, run)

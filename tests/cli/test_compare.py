@@ -167,5 +167,8 @@ def test_compare_and_tune_use_a_column_that_looks_like_an_id(here, toy):
     (without, _), (kept, out) = auc(), auc("--keep", "row_id")
     assert kept > without + 10
     assert "next:  distpu fit n.csv --label known --keep row_id --method elkan-noto" in out
+    for out_too in ("--drop", "--id"):
+        said = refused("compare", "n.csv", "--label", "known", "--keep", "row_id", out_too, "row_id")
+        assert "column 'row_id' is to be kept and to be left out; name it once" in said
     tuned = done("tune", "n.csv", "--label", "known", "--keep", "row_id", "--trials", "2", "--set", "n_estimators=10")
     assert "next:  distpu fit n.csv --label known --keep row_id --method bagging-pu" in tuned

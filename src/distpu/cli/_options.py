@@ -152,19 +152,21 @@ def encoder_of(X: Any, file: str, id: str | None, drop: list[str] | None, keep: 
     return encoder_for(X, read_names(drop), read_names(keep), id, "auto", Path(file))
 
 
-def without(X: Any, file: str, id: str | None, drop: list[str] | None) -> Any:
-    """Return a table without the column that names the rows and without those that the user leaves out."""
+def columns_of(X: Any, file: str, id: str | None, drop: list[str] | None, keep: list[str] | None) -> tuple[Any, Any]:
+    """Return a table without the column that names the rows and those that the user leaves out, and its encode=."""
     from ..answer.fitting import encoder_for, ids_of
 
     ids_of(X, id, Path(file))
     names = [*read_names(drop), *([] if id is None else [id])]
-    if not names:
-        return X
-    encoder_for(X, names, (), None, "auto", Path(file))  # refuses a column that is not there
-    left = X.drop(columns=names)
-    if not len(left.columns):
-        raise ValueError(f"--drop and --id leave no column of {file} to learn from; keep one")
-    return left
+    both = next((name for name in read_names(keep) if name in names), None)
+    if both is not None:
+        raise ValueError(f"column {both!r} is to be kept and to be left out; name it once")
+    if names:
+        encoder_for(X, names, (), None, "auto", Path(file))  # refuses a column that is not there
+        X = X.drop(columns=names)
+        if not len(X.columns):
+            raise ValueError(f"--drop and --id leave no column of {file} to learn from; keep one")
+    return X, encoder_of(X, file, None, None, keep)
 
 
 def options_of(**given: str | list[str] | None) -> str:

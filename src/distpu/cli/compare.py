@@ -27,10 +27,9 @@ from ._options import (
     Sheet,
     Where,
     check_where,
-    encoder_of,
+    columns_of,
     options_of,
     read_prior,
-    without,
 )
 from ._print import fill, mean, print_table
 
@@ -139,12 +138,11 @@ def _compare_on_file(
     from ..judge import Judged, best, compare_methods
 
     X, y, column = read_own(path, label, sheet=sheet)
-    X = without(X, path, id, drop)
+    X, encode = columns_of(X, path, id, drop, keep)
     judged: list[Judged] = []
     failed: list[str] = []
     pos_label = positive_value(y, column, positive)
-    told = {"prior": prior, "preset": preset, "pos_label": pos_label, "pool": pool}
-    told["encode"] = encoder_of(X, path, None, None, keep)
+    told = {"prior": prior, "preset": preset, "pos_label": pos_label, "pool": pool, "encode": encode}
     for number, one in enumerate(compare_methods(X, y, methods, **told), 1):
         if isinstance(one, Judged):
             judged.append(one)

@@ -22,11 +22,10 @@ from ._options import (
     Sheet,
     Where,
     check_where,
-    encoder_of,
+    columns_of,
     options_of,
     read_prior,
     read_settings,
-    without,
 )
 from ._print import fill, print_table
 
@@ -108,8 +107,7 @@ def tune(
         need("matplotlib", "plots", "drawing")
     need("optuna", "tune", "tuning")
     X, y, column = read_own(file, label, sheet=sheet)
-    X = without(X, file, id, drop)
-    encode = encoder_of(X, file, None, None, keep)
+    X, encode = columns_of(X, file, id, drop, keep)
     found = tune_settings(
         X,
         y,
