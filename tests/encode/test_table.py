@@ -310,3 +310,5 @@ def test_an_id_that_tells_the_label_is_left_out_with_a_word(tells):
     done = TableEncoder().fit(frame, s).columns_[0].done
     assert done.startswith("left out: ")
     assert ("it tells labelled from unlabelled rows (AUC" in done and "--keep customer_id" in done) == tells
+    spaced = TableEncoder().fit(frame.rename(columns={"customer_id": "customer id"}), s).columns_[0].done
+    assert ("--keep 'customer id'" in spaced) == tells  # can be pasted

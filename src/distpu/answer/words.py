@@ -40,7 +40,7 @@ def columns_told(answer: Answer) -> str:
     kinds = Counter(one.kind for one in listed if one.used)
     plural = {"category": "categories"}
     used = ", ".join(f"{n} {kind if n == 1 else plural.get(kind, f'{kind}s')}" for kind, n in kinds.most_common())
-    tells = {one.name: f", but {TELLS}: --keep {one.name}" for one in listed if TELLS in one.done}
+    tells = {one.name: f", but {TELLS}: --keep {shlex.quote(one.name)}" for one in listed if TELLS in one.done}
     left = [f"{one.name} ({one.kind}{tells.get(one.name, '')})" for one in listed if not one.used]
     more = f" and {len(left) - MOST} more" if len(left) > MOST else ""
     return f"columns used: {used or 'none'}" + (f"; left out: {', '.join(left[:MOST])}{more}" if left else "")

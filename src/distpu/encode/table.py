@@ -10,6 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -122,7 +123,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 told = f"it alone tells labelled from unlabelled rows (AUC {given_away[name]:.3f})"
                 found = Found("leak", f"left out: {told}, as a column does that is filled in with the label")
             if found.kind == "id" and name in auc and id_tells(auc[name], int((np.asarray(y) == 1).sum())):
-                told = f"{TELLS} (AUC {auc[name]:.2f}): --keep {name} if the rows to score have ids like these"
+                told = (
+                    f"{TELLS} (AUC {auc[name]:.2f}): --keep {quote(str(name))} if the rows to score have ids like these"
+                )
                 found = Found("id", f"{found.done}; {told}")
             self._add(name, found, blank)
         refuse_infinite(infinite)
