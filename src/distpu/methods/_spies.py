@@ -31,6 +31,8 @@ NARROWEST = 0.01  # half an interval: with few different rows a narrower one may
 
 
 class Spies(nn.Module):
+    """Which labelled rows are spies, and the newest prior that they tell. A checkpoint holds both."""
+
     spy: Tensor  # (n,) whether a row is one
     active: Tensor  # whether they learn as unlabelled rows
     prior: Tensor  # the newest
